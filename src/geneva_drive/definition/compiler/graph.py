@@ -62,7 +62,7 @@ class Graph:
         """The nodes by the length of the longest path that leads to them."""
         level: dict[str, int] = {}
         for node in self.order:
-            level[node] = max((level[parent] + 1 for parent in self.parents[node]), default=0)
+            level[node] = max(map(level.__getitem__, self.parents[node]), default=-1) + 1
         levels: list[list[str]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
         for node in self._live:
             levels[level[node]].append(node)

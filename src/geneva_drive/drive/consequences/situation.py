@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,6 +19,7 @@ from geneva_drive.definition.options.event_terms import OnEventTimeout
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import ExceptionAction, ExceptionPolicy
 from geneva_drive.drive.consequences import document_walk
+from geneva_drive.drive.consequences.fate import Fate
 from geneva_drive.drive.graph.graph_view import GraphView, NodeView
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
@@ -138,9 +139,24 @@ class Situation:
         return self.node(node_id).state in _UNDONE
 
     @cached_property
-    def unreached(self) -> AbstractSet[str]:
-        """The nodes without an execution; a huge graph has 100,000."""
-        return {*self._by_state.get(None, ()), *self._by_state.get(StepState.PENDING, ())}
+    def known_fates(self) -> Mapping[str, Fate]:
+        """The fates of the nodes that have been reached; a huge graph has 100,000."""
+        if self.is_chain:
+            found = ((key, self._fate_in_chain(key)) for key in self.graph.order)
+        else:
+            found = ((key, _fate_of(self.view.nodes[key])) for key in self.graph.order)
+        return {key: fate for key, fate in found if fate is not None}
+
+    def _fate_in_chain(self, node_id: str) -> Fate | None:
+        place = self.place_in_chain(node_id)
+        if place == 0 or self.is_active(node_id):
+            return _fate_of(self.node(node_id))
+        return Fate.DONE if place < 0 else None
+
+    @cached_property
+    def undecided(self) -> Sequence[str]:
+        """The nodes that have not been reached, in their order."""
+        return [key for key in self.graph.order if key not in self.known_fates]
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -205,3 +221,16 @@ class Situation:
     def blocked_expansions(self) -> list[ExpansionRecord]:
         """The batches and maps whose failed workers hold the workflow."""
         return [one for one in self.expansions.values() if one.is_blocked]
+
+
+def _fate_of(node: NodeView) -> Fate | None:
+    """Return what became of a node by itself; None if it has not been reached."""
+    state = node.state
+    if state is None or state is StepState.PENDING:
+        return None
+    if state in ACTIVE_STEP_STATES:
+        return Fate.ACTIVE
+    if is_done(state, node.outcome):
+        is_passed = node.outcome is Outcome.SKIPPED_BY_BRANCH
+        return Fate.PASSED_OVER if is_passed else Fate.DONE
+    return Fate.BLOCKED if state in _UNDONE else None

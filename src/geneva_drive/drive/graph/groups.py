@@ -47,7 +47,8 @@ def _folded(view: GraphView) -> Groups:
                 for key in part:
                     group_of[key] = len(groups)
                 groups.append(part)
-    places = {key: place for place, [key] in enumerate(single_nodes(view))}
+    ordered = itertools.chain.from_iterable(view.graph.levels)
+    places = {key: place for place, key in enumerate(ordered)}
     return sorted(groups, key=lambda group: places[group[0]])
 
 

@@ -151,14 +151,13 @@ class Expansions:
         )
         # NULLs sort differently on each database.
         since = func.coalesce(c.started_at, c.created_at)
-        query = (
-            select(*(c[name] for name in EXECUTION_COLUMNS))
-            .where(
-                c.workflow_id == workflow_id, is_worker_of(self._tables, node_id), self._is_last()
-            )
-            .order_by(urgency, since, c.id)
-            .limit(limit)
-        )
+        order = (urgency, since, c.id)
+        is_meant = (c.workflow_id == workflow_id) & is_worker_of(self._tables, node_id)
+        # Ids alone are sorted: 100,000 whole rows would be sorted on disk.
+        first = select(c.id).where(is_meant, self._is_last()).order_by(*order).limit(limit)
+        ids = first.subquery()
+        columns = (c[name] for name in EXECUTION_COLUMNS)
+        query = select(*columns).join(ids, c.id == ids.c.id).order_by(*order)
         return [ExecutionRecord.read(row) for row in connection.execute(query)]
 
     def _is_last(self) -> ColumnElement[bool]:

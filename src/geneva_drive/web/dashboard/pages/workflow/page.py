@@ -12,7 +12,11 @@ from geneva_drive.definition.nodes.phrases import member_of
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
+from geneva_drive.drive.graph.graph_view import (
+    GraphView,
+    view_of_workflow,
+    without_garbage_collection,
+)
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.workflow_page.timeline import read_timeline
 from geneva_drive.errors import StepNotDefined, UnknownWorkflowClass
@@ -53,7 +57,20 @@ def show(
     confirm: str | None = None,
     on: str | None = None,
 ) -> Response:
-    workflow, permissions = find(drive, id), permissions_of(request)
+    with without_garbage_collection():  # a graph may have 100,000 nodes
+        values = _values(request, drive, id, node, confirm, on)
+    return render(request, "pages/workflow.html", values, here="workflows")
+
+
+def _values(
+    request: Request,
+    drive: Drive,
+    workflow_id: str,
+    node: str | None,
+    confirm: str | None,
+    on: str | None,
+) -> dict[str, Any]:
+    workflow, permissions = find(drive, workflow_id), permissions_of(request)
     now = drive.clock.now()
     view = _view(drive, workflow)
     selected = _selected(view, node)
@@ -62,7 +79,7 @@ def show(
     deciders = _deciders(request, drive, possible)
     panel = command_panel(workflow.id, possible, permissions, deciders)
     failure = _failure(drive, workflow, view)
-    values = {
+    return {
         "workflow": workflow,
         "headline": headline_of(drive, workflow, failure=failure, possible=possible, reader=reader),
         "failure": failure,
@@ -80,7 +97,6 @@ def show(
         "children": workflow.children[:_MOST_CHILDREN],
         "copies": copies_of(workflow, str(request.base_url).rstrip("/")),
     }
-    return render(request, "pages/workflow.html", values, here="workflows")
 
 
 def _deciders(request: Request, drive: Drive, found: Sequence[Consequence]) -> dict[Any, str]:
