@@ -277,12 +277,14 @@ def published(drive: Drive, record: EventRecord, *, is_duplicate: bool = False) 
 def latest(drive: Drive, type: str | None, key: object, limit: int) -> list[PublishedEvent]:
     """Return the latest events that are still stored, newest first."""
     checks.whole_number("published(limit=...)", limit, at_least=1, at_most=_MOST)
-    wanted = {
-        "type": None if type is None else checks.text("published(type=...)", type),
-        "key": None if key is None else event_values.key("published(key=...)", key),
-    }
+    wanted_type = None if type is None else checks.text("published(type=...)", type)
+    wanted_key = None if key is None else event_values.key("published(key=...)", key)
     store = drive.store
-    found = store.read(lambda connection: store.events.page(connection, limit=limit, **wanted))
+    found = store.read(
+        lambda connection: store.events.page(
+            connection, limit=limit, type=wanted_type, key=wanted_key
+        )
+    )
     return [published(drive, record) for record in found]
 
 

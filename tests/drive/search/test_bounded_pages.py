@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
 import pytest
 
 import geneva_drive as gd
@@ -11,9 +15,12 @@ from geneva_drive.drive.search.pages import (
     Page,
     Place,
     approvals_page,
+    audit_page,
     audit_search,
+    dead_letters_page,
     events_search,
 )
+from geneva_drive.states import DeadLetterState
 from geneva_drive.storage.statements.search.pages import ApprovalInbox, AuditEntryRow
 from geneva_drive.testing import drain
 
@@ -30,6 +37,19 @@ class Axe(gd.Workflow):
 
     @gd.approval(role="forester")
     def fell(self, decision: object) -> None: ...
+
+
+def turned(read: Callable[[Place], Page[Any]]) -> Iterator[Place]:
+    """The places of all pages of two rows, and then of those on the way back."""
+    page, place = None, Place(limit=2)
+    while page is None or page.next_cursor is not None:
+        place = Place(None if page is None else page.next_cursor, 2)
+        yield place
+        page = read(place)
+    while page.newer_cursor is not None:
+        place = Place(page.newer_cursor, 2, is_back=True)
+        yield place
+        page = read(place)
 
 
 def test_audit_entries_of_an_actor_are_found_portion_by_portion(
@@ -92,6 +112,64 @@ def test_requests_that_ended_are_paged_without_those_that_wait(geneva: gd.Drive)
     assert [one.state for one in first.items] == ["canceled", "rejected"]
     assert list(second.items) == [asked[0]]
     assert second.next_cursor is None
+    assert second.newer_cursor is not None
+    back = approvals_page(geneva, ended, Place(second.newer_cursor, 2, is_back=True))
+    assert back == Page(first.items, str(asked[2].id))
+
+
+def test_pages_lead_back_to_what_is_newer(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "_MOST_LOOKED_AT", 2)
+    handles = [Leaf.create(allow_multiple=True) for _ in range(5)]
+    for number, handle in enumerate(handles):
+        handle.pause(actor="ann" if number == 4 else "bob")
+        geneva.publish("leaf.fell", key="new" if number == 4 else "old")
+        geneva.dead_letters.add(handle, actor="ann", notes=str(number))
+
+    letters = [
+        dead_letters_page(geneva, DeadLetterState.PENDING, place)
+        for place in turned(partial(dead_letters_page, geneva, DeadLetterState.PENDING))
+    ]
+    assert [[one.notes for one in page.items] for page in letters] == [
+        *(["4", "3"], ["2", "1"], ["0"]),
+        *(["2", "1"], ["4", "3"]),
+    ]
+    assert letters[-1].newer_cursor is None
+    events = [
+        events_search(geneva, place, "leaf.fell")
+        for place in turned(lambda place: events_search(geneva, place, "leaf.fell"))
+    ]
+    numbers = [[one.number for one in page.items] for page in events]
+    assert [len(one) for one in numbers] == [2, 2, 1, 2, 2]
+    assert numbers[3:] == [numbers[1], numbers[0]]
+
+
+def test_a_way_back_goes_on_portion_by_portion(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "_MOST_LOOKED_AT", 2)
+    handle = Leaf.create()
+    for name in ("ann", "bob", "ann"):
+        handle.pause(actor=name)
+        handle.resume(actor="bob")
+    for number in range(5):
+        geneva.publish("leaf.fell", key="new" if number in (0, 4) else "old")
+    oldest_entry = audit_page(geneva, None, Place(limit=20)).items[-1]
+    oldest_event = events_search(geneva, Place(limit=20)).items[-1]
+
+    entries = audit_search(geneva, Place(str(oldest_entry.id), 2, is_back=True), "ann")
+    assert (list(entries.items), entries.next_cursor) == ([], None)
+    entries = audit_search(geneva, Place(entries.newer_cursor, 2, is_back=True), "ann")
+    assert [(one.command, one.actor) for one in entries.items] == [("pause", "ann")]
+    found = events_search(geneva, Place(str(oldest_event.number), 2, is_back=True), key="new")
+    assert list(found.items) == []
+    found = events_search(geneva, Place(found.newer_cursor, 2, is_back=True), key="new")
+    assert [one.key for one in found.items] == ["new"]
+    nothing_newer = Place(str(found.items[0].number), 2, is_back=True)
+    assert events_search(geneva, nothing_newer, key="new") == events_search(
+        geneva, Place(limit=2), key="new"
+    )
 
 
 def test_how_many_heard_each_event_is_read_at_once(geneva: gd.Drive) -> None:

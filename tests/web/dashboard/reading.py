@@ -20,3 +20,10 @@ def rows_of(html: str) -> list[list[str]]:
     body = html.partition("<tbody")[2].partition("</tbody>")[0]
     rows = re.findall(r"<tr\b.*?</tr>", body, re.DOTALL)
     return [[words_of(cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)] for row in rows]
+
+
+def address_of(html: str, rel: str) -> str:
+    """Return where the pager of a list leads: `prev` to newer rows, `next` to older ones."""
+    found = re.search(rf'href="([^"]*)" rel="{rel}"', html)
+    assert found is not None, f"The page has no link {rel!r}."
+    return unescape(found[1])

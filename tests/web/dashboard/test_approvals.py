@@ -14,7 +14,7 @@ import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
 from geneva_drive.web.dashboard.pages.approvals import decided
-from tests.web.dashboard.reading import rows_of, words_of
+from tests.web.dashboard.reading import address_of, rows_of, words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
 HOSTILE = "<script>alert(1)</script>"
@@ -104,8 +104,8 @@ def test_decided_requests_have_their_list(
 
     inbox = treasurer.get("/approvals").text
     page = treasurer.get("/approvals?state=decided").text
-    [older] = re.findall(r'href="([^"]*older=[^"]*)"', page)
-    last = treasurer.get(unescape(older)).text
+    last = treasurer.get(address_of(page, "next")).text
+    back = treasurer.get(address_of(last, "prev")).text
 
     assert "Nothing was decided yet" in nothing
     assert 'href="/approvals?state=decided"' in inbox
@@ -113,6 +113,7 @@ def test_decided_requests_have_their_list(
         ["canceled", "Pay 80 to Carl?", "DashboardPayout Payee Carl", "nobody", ""],
         ["rejected", f"Pay 80 to {HOSTILE}?", f"DashboardPayout Payee {HOSTILE}", "bob", ""],
     ]
+    assert rows_of(back) == rows_of(page)
     [row] = rows_of(last)
     assert row[:5] == [
         "approved",

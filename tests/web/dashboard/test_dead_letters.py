@@ -8,7 +8,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
-from tests.web.dashboard.reading import rows_of, words_of
+from geneva_drive.web.dashboard.pages import dead_letters
+from tests.web.dashboard.reading import address_of, rows_of, words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
 HOSTILE = "<script>alert(1)</script>"
@@ -65,6 +66,26 @@ def test_the_list_says_what_happened_to_which_workflow(
         f"ValueError: {HOSTILE}",
     ]
     assert "<script>" not in page
+
+
+def test_pages_lead_to_older_entries_and_back(
+    operator: Browser, sqlite_drive: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_letters, "_PER_PAGE", 2)
+    for number in range(5):
+        workflow = sqlite_drive.workflows(Shipment).create(hero=gd.HeroRef("Order", number))
+        sqlite_drive.dead_letters.add(workflow, actor="bob", notes="lost")
+
+    first = operator.get("/dead-letters").text
+    second = operator.get(address_of(first, "next")).text
+    third = operator.get(address_of(second, "next")).text
+    back = operator.get(address_of(third, "prev")).text
+    again = operator.get(address_of(back, "prev")).text
+
+    heroes = [[row[2][-1] for row in rows_of(one)] for one in (first, second, third, back, again)]
+    assert heroes == [["4", "3"], ["2", "1"], ["0"], ["2", "1"], ["4", "3"]]
+    assert 'rel="prev"' not in first + again
+    assert 'rel="next"' not in third
 
 
 def test_an_entry_shows_its_snapshot(

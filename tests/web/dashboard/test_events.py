@@ -11,8 +11,10 @@ import pytest
 from fastapi import FastAPI
 
 import geneva_drive as gd
+from geneva_drive.drive.search import pages
 from geneva_drive.testing import drain
-from tests.web.dashboard.reading import rows_of, words_of
+from geneva_drive.web.dashboard.pages.events import page
+from tests.web.dashboard.reading import address_of, rows_of, words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
 HOSTILE = "<script>alert(1)</script>"
@@ -58,6 +60,33 @@ def test_the_list_says_who_heard_what(viewer: Browser, sqlite_drive: gd.Drive) -
     assert len(rows_of(viewer.get("/events?key=a").text)) == 1
     assert "No event matches" in viewer.get("/events?type=x&key=y").text
     assert "named no place" in viewer.get("/events?older=x").text
+    assert "named no place" in viewer.get("/events?newer=x").text
+
+
+def test_pages_lead_to_older_events_and_back(
+    viewer: Browser, sqlite_drive: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "PER_PAGE", 2)
+    monkeypatch.setattr(pages, "_MOST_LOOKED_AT", 2)
+    for key in ("z", "b", "c", "d", "e"):
+        sqlite_drive.publish("stock.low", key=key)
+
+    first = viewer.get("/events?type=stock.low").text
+    second = viewer.get(address_of(first, "next")).text
+    third = viewer.get(address_of(second, "next")).text
+    back = viewer.get(address_of(third, "prev")).text
+    again = viewer.get(address_of(back, "prev")).text
+
+    keys = [[row[2] for row in rows_of(one)] for one in (first, second, third, back, again)]
+    assert keys == [["e", "d"], ["c", "b"], ["z"], ["c", "b"], ["e", "d"]]
+    assert 'rel="prev"' not in first + again
+    assert 'rel="next"' not in third
+    # Only so many are looked at on the way back, too.
+    oldest = sqlite_drive.published(key="z")[0].number
+    short = viewer.get(f"/events?key=e&newer={oldest}").text
+    assert "Newer ones may." in short
+    newer = short.partition("Look at newer ones")[0].rpartition('href="')[2].partition('"')[0]
+    assert [row[2] for row in rows_of(viewer.get(unescape(newer)).text)] == ["e"]
 
 
 def test_an_event_names_who_continued_and_who_nearly_did(

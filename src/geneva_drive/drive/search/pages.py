@@ -1,9 +1,9 @@
-"""Pages for lists, newest first, each with the cursor of the next one."""
+"""Pages for lists, newest first, each with the cursors of its neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sqlalchemy import Connection
@@ -17,6 +17,7 @@ from geneva_drive.states import DeadLetterState
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import DeadLetterRecord, Key
 from geneva_drive.storage.schema.waits.event_records import EventRecord
+from geneva_drive.storage.statements.search.page_edge import PageEdge
 from geneva_drive.storage.statements.search.pages import ApprovalInbox, AuditEntryRow
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ T = TypeVar("T")
 
 _MOST_LOOKED_AT = 20_000  # rows, where no index helps
 
-_Read = Callable[[Connection, Key | None, int], Sequence[T]]
+# The rows next to an edge, and the key at which a look at so many rows ended.
+_Read = Callable[[Connection, PageEdge, int], tuple[Sequence[T], Key | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,93 +37,82 @@ class Place:
 
     cursor: str | None = None
     limit: int = 50
+    is_back: bool = False  # what is newer than the cursor, not older
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows, and the cursor that continues after them; None at the end."""
+    """Some rows, and the cursors that continue after and before them; None at the end."""
 
     items: Sequence[T]
     next_cursor: str | None
+    newer_cursor: str | None = None  # for a place that `is_back`
 
 
 def approvals_page(drive: Drive, wanted: ApprovalInbox, place: Place) -> Page[Approval]:
     pages = drive.store.pages
-    page = _page(drive, place, lambda c, before, n: pages.approvals(c, wanted, before, n))
-    return Page([Approval(drive, record) for record in page.items], page.next_cursor)
+    page = _page(drive, place, lambda c, edge, n: (pages.approvals(c, wanted, edge, n), None))
+    return replace(page, items=[Approval(drive, record) for record in page.items])
 
 
 def dead_letters_page(
     drive: Drive, state: DeadLetterState | None, place: Place
 ) -> Page[DeadLetterRecord]:
     pages = drive.store.pages
-    return _page(drive, place, lambda c, before, n: pages.dead_letters(c, state, before, n))
+    return _page(drive, place, lambda c, edge, n: (pages.dead_letters(c, state, edge, n), None))
 
 
 def audit_page(drive: Drive, workflow_id: Key | None, place: Place) -> Page[AuditEntryRow]:
     pages = drive.store.pages
-    return _page(drive, place, lambda c, before, n: pages.audit_entries(c, workflow_id, before, n))
+    return _page(
+        drive, place, lambda c, edge, n: (pages.audit_entries(c, workflow_id, edge, n), None)
+    )
 
 
 def audit_search(
     drive: Drive, place: Place, actor: str | None = None, command: str | None = None
 ) -> Page[AuditEntryRow]:
     """Return the entries of an actor and a command; a page may be short, and yet not the last."""
-    before = None if place.cursor is None else parse_cursor(drive, place.cursor)
-    found, ended_at = drive.store.read(
-        lambda connection: drive.store.pages.audit_search(
+    return _page(
+        drive,
+        place,
+        lambda connection, edge, limit: drive.store.pages.audit_search(
             connection,
             actor=actor,
             command=command,
-            before=before,
+            edge=edge,
             looked_at=_MOST_LOOKED_AT,
-            limit=place.limit + 1,
-        )
+            limit=limit,
+        ),
     )
-    shown_ones = found[: place.limit]
-    if len(found) > len(shown_ones):
-        return Page(shown_ones, str(shown_ones[-1].id))
-    return Page(shown_ones, None if ended_at is None else str(ended_at))
 
 
 def steps_page(drive: Drive, workflow_id: Key, place: Place) -> Page[StepExecution]:
     pages = drive.store.pages
-    page = _page(drive, place, lambda c, before, n: pages.executions(c, workflow_id, before, n))
-    return Page([drive.open_execution(record) for record in page.items], page.next_cursor)
+    page = _page(drive, place, lambda c, edge, n: (pages.executions(c, workflow_id, edge, n), None))
+    return replace(page, items=[drive.open_execution(record) for record in page.items])
 
 
 def events_page(drive: Drive, type: str | None, place: Place) -> Page[PublishedEvent]:
-    events = drive.store.events
-    page = _page(
-        drive, place, lambda c, before, n: events.page(c, type=type, before=before, limit=n)
-    )
-    return Page([published(drive, record) for record in page.items], page.next_cursor)
+    return events_search(drive, place, type)
 
 
 def events_search(
     drive: Drive, place: Place, type: str | None = None, key: str | None = None
 ) -> Page[PublishedEvent]:
     """Return the events of a type and a key; with a key alone, a page may be short."""
-    before = None if place.cursor is None else parse_cursor(drive, place.cursor)
     events = drive.store.events
+    is_indexed = type is not None or key is None
 
-    def look(connection: Connection) -> tuple[Sequence[EventRecord], Key | None]:
-        is_indexed = type is not None or key is None
-        lowest = None if is_indexed else events.nth_below(connection, before, _MOST_LOOKED_AT)
-        found = events.page(
-            connection,
-            limit=place.limit + 1,
-            type=type,
-            key=key,
-            before=before,
-            not_below=lowest,
-        )
-        return found, lowest
+    def look(
+        connection: Connection, edge: PageEdge, limit: int
+    ) -> tuple[Sequence[EventRecord], Key | None]:
+        until = None if is_indexed else events.nth_from(connection, edge, _MOST_LOOKED_AT)
+        found = events.page(connection, limit=limit, type=type, key=key, edge=edge, until=until)
+        return found, until
 
-    found, lowest = drive.store.read(look)
-    shown_ones = [published(drive, record) for record in found[: place.limit]]
-    cursor = found[place.limit - 1].id if len(found) > place.limit else lowest
-    return Page(shown_ones, None if cursor is None else str(cursor))
+    page = _page(drive, place, look)
+    return replace(page, items=[published(drive, record) for record in page.items])
 
 
 def parse_cursor(drive: Drive, cursor: str) -> Key:
@@ -135,8 +126,15 @@ def parse_cursor(drive: Drive, cursor: str) -> Key:
 
 
 def _page(drive: Drive, place: Place, read: _Read[Any]) -> Page[Any]:
-    before = None if place.cursor is None else parse_cursor(drive, place.cursor)
-    found = drive.store.read(lambda connection: read(connection, before, place.limit + 1))
-    shown_ones = found[: place.limit]
-    is_more = len(found) > len(shown_ones)
-    return Page(shown_ones, str(shown_ones[-1].id) if is_more else None)
+    key = None if place.cursor is None else parse_cursor(drive, place.cursor)
+    edge = PageEdge(key, place.is_back)
+    found, ended_at = drive.store.read(lambda c: read(c, edge, place.limit + 1))
+    nearest = found[: place.limit]
+    further = nearest[-1].id if len(found) > len(nearest) else ended_at
+    cursor = None if further is None else str(further)
+    if not place.is_back:
+        has_newer = bool(nearest) and place.cursor is not None
+        return Page(nearest, cursor, str(nearest[0].id) if has_newer else None)
+    if not nearest and cursor is None:  # nothing is newer
+        return _page(drive, Place(limit=place.limit), read)
+    return Page(nearest[::-1], str(nearest[0].id) if nearest else None, cursor)

@@ -1,4 +1,4 @@
-"""Pages of rows, newest first: each continues below the id at which the last one ended."""
+"""Pages of rows: each continues at the id at which the last one ended, the nearest row first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, literal, or_, select, true
+from sqlalchemy import Connection, func, literal, or_, select, true
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ApprovalState, DeadLetterState, EventWaitState
@@ -15,6 +15,7 @@ from geneva_drive.storage.schema.records import DeadLetterRecord, ExecutionRecor
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
 from geneva_drive.storage.statements.dead_letters import read_dead_letter
+from geneva_drive.storage.statements.search.page_edge import PageEdge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class Pages:
         self._tables = tables
 
     def approvals(
-        self, connection: Connection, wanted: ApprovalInbox, before: Key | None, limit: int
+        self, connection: Connection, wanted: ApprovalInbox, edge: PageEdge, limit: int
     ) -> list[ApprovalRecord]:
         c, people = self._tables.approvals.c, self._tables.approval_people.c
         query = select(*(c[name] for name in ApprovalRecord.__slots__))
@@ -75,27 +76,27 @@ class Pages:
                 people.person == wanted.person, people.is_assigned == true()
             )
             query = query.where(or_(c.id.in_(named), c.role.in_(sorted(wanted.person_roles))))
-        rows = connection.execute(_newest(query, c.id, before, limit)).mappings()
+        rows = connection.execute(edge.nearest(query, c.id, limit)).mappings()
         return [ApprovalRecord.of(row) for row in rows]
 
     def dead_letters(
-        self, connection: Connection, state: DeadLetterState | None, before: Key | None, limit: int
+        self, connection: Connection, state: DeadLetterState | None, edge: PageEdge, limit: int
     ) -> list[DeadLetterRecord]:
         table = self._tables.dead_letters
         query = select(table)
         if state is not None:
             query = query.where(table.c.state == state.value)
-        rows = connection.execute(_newest(query, table.c.id, before, limit)).mappings()
+        rows = connection.execute(edge.nearest(query, table.c.id, limit)).mappings()
         return [read_dead_letter(row) for row in rows]
 
     def audit_entries(
-        self, connection: Connection, workflow_id: Key | None, before: Key | None, limit: int
+        self, connection: Connection, workflow_id: Key | None, edge: PageEdge, limit: int
     ) -> list[AuditEntryRow]:
         c = self._tables.audit_entries.c
         query = select(*(c[name] for name in AuditEntryRow.__slots__))
         if workflow_id is not None:
             query = query.where(c.workflow_id == workflow_id)
-        rows = connection.execute(_newest(query, c.id, before, limit)).mappings()
+        rows = connection.execute(edge.nearest(query, c.id, limit)).mappings()
         return [AuditEntryRow(**row) for row in rows]
 
     def audit_search(
@@ -104,21 +105,21 @@ class Pages:
         *,
         actor: str | None,
         command: str | None,
-        before: Key | None,
+        edge: PageEdge,
         looked_at: int,
         limit: int,
     ) -> tuple[list[AuditEntryRow], Key | None]:
-        """Return the newest entries of an actor and a command.
+        """Return the nearest entries of an actor and a command.
 
         Neither has an index: only so many entries are looked at. The key at which the look ended
-        is returned too, and None if it came to the oldest entry.
+        is returned too, and None if it came to the last entry.
         """
         c = self._tables.audit_entries.c
-        some = _newest(select(c.id), c.id, before, looked_at).subquery()
+        some = edge.nearest(select(c.id), c.id, looked_at).subquery()
         query = (
             select(*(c[name] for name in AuditEntryRow.__slots__))
             .join_from(some, self._tables.audit_entries, c.id == some.c.id)
-            .order_by(c.id.desc())
+            .order_by(c.id.asc() if edge.is_back else c.id.desc())
             .limit(limit)
         )
         if actor is not None:
@@ -126,7 +127,7 @@ class Pages:
         if command is not None:
             query = query.where(c.command == command)
         found = [AuditEntryRow(**row) for row in connection.execute(query).mappings()]
-        last = _newest(select(c.id), c.id, before, 1).offset(looked_at - 1)
+        last = edge.nearest(select(c.id), c.id, 1).offset(looked_at - 1)
         return found, connection.scalar(last)
 
     def heard_counts(
@@ -159,11 +160,11 @@ class Pages:
         }
 
     def executions(
-        self, connection: Connection, workflow_id: Key, before: Key | None, limit: int
+        self, connection: Connection, workflow_id: Key, edge: PageEdge, limit: int
     ) -> list[ExecutionRecord]:
         table = self._tables.step_executions
         query = select(table).where(table.c.workflow_id == workflow_id)
-        rows = connection.execute(_newest(query, table.c.id, before, limit)).mappings()
+        rows = connection.execute(edge.nearest(query, table.c.id, limit)).mappings()
         return [ExecutionRecord.of(row) for row in rows]
 
     def queues(self, connection: Connection) -> list[QueueRow]:
@@ -223,8 +224,3 @@ class Pages:
             for column in (tables.workflows.c.finished_at, tables.workflows.c.canceled_at)
         ]
         return tuple(connection.execute(select(*heads, *held, *ended)).one())
-
-
-def _newest(query: Select[Any], key: Any, before: Key | None, limit: int) -> Select[Any]:
-    below = query if before is None else query.where(key < before)
-    return below.order_by(key.desc()).limit(limit)

@@ -27,6 +27,7 @@ from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.event_records import EVENT_COLUMNS, EventRecord, StartRecord
+from geneva_drive.storage.statements.search.page_edge import NEWEST, PageEdge
 
 CALLBACK_TYPE = "callback *"  # of a stored callback; no event of a user can have it
 
@@ -65,27 +66,25 @@ class Events:
         limit: int,
         type: str | None = None,
         key: str | None = None,
-        before: Key | None = None,
-        not_below: Key | None = None,
+        edge: PageEdge = NEWEST,
+        until: Key | None = None,
     ) -> list[EventRecord]:
-        """Return the latest events, newest first."""
+        """Return the events next to the edge, the nearest first."""
         c = self._table.c
-        query = self._selected.order_by(c.id.desc()).limit(limit)
+        query = edge.nearest(self._selected, c.id, limit)
         if type is not None:
             query = query.where(c.type == type)
         if key is not None:
             query = query.where(c.event_key == key)
-        if before is not None:
-            query = query.where(c.id < before)
-        if not_below is not None:
-            query = query.where(c.id >= not_below)
+        if until is not None:
+            query = query.where(c.id <= until if edge.is_back else c.id >= until)
         return [EventRecord.read(row) for row in connection.execute(query)]
 
-    def nth_below(self, connection: Connection, before: Key | None, count: int) -> Key | None:
-        """Return the key of the event so many below another; None if there are fewer."""
+    def nth_from(self, connection: Connection, edge: PageEdge, count: int) -> Key | None:
+        """Return the key of the event so many beyond the edge; None if there are fewer."""
         c = self._table.c
-        query = select(c.id).order_by(c.id.desc()).limit(1).offset(count - 1)
-        return connection.scalar(query if before is None else query.where(c.id < before))
+        found: Key | None = connection.scalar(edge.nearest(select(c.id), c.id, 1).offset(count - 1))
+        return found
 
     @cached_property
     def _selected(self) -> Select[Any]:

@@ -30,6 +30,7 @@ COMMANDS = (
 _PAGES = {"publish": "/events", "schedule": "/schedules", "definition": "/definitions"}
 _NEEDS = {"publish": "event:read", "schedule": "schedule:read", "definition": "definition:read"}
 _Text = Annotated[str, Query(max_length=255)]
+_Key = Annotated[str | None, Query(max_length=64)]
 
 
 @router.get(PATH)
@@ -38,14 +39,16 @@ def show(
     drive: CurrentDrive,
     actor: _Text = "",
     command: _Text = "",
-    older: Annotated[str | None, Query(max_length=64)] = None,
+    older: _Key = None,
+    newer: _Key = None,
 ) -> Response:
     given = {
         name: text
         for name, text in (("actor", actor.strip()), ("command", command.strip()))
         if text and checked_text(name, text)
     }
-    page, is_known = _page(drive, given, older)
+    place = Place(newer or older, PER_PAGE, is_back=bool(newer))
+    page, is_known = _page(drive, given, place)
     store = drive.store
     ids = {one.workflow_id for one in page.items if one.workflow_id is not None}
     workflows = store.read(lambda connection: store.workflows.get_many(connection, list(ids)))
@@ -57,8 +60,9 @@ def show(
         "given": given,
         "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
         "commands": sorted({*COMMANDS, *(one.command for one in page.items)}),
-        "lead": _lead(page, given, is_first=older is None),
-        "newest": None if older is None else _path(given),
+        "lead": _lead(page, given, is_first=place.cursor is None),
+        "newest": None if place.cursor is None else _path(given),
+        "newer": None if page.newer_cursor is None else _path(given, newer=page.newer_cursor),
         "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
         "per_page": PER_PAGE,
         "is_known_place": is_known,
@@ -82,15 +86,13 @@ def _subject_kind(entry: AuditEntryRow) -> str:
     return entry.command.rpartition("_")[2]
 
 
-def _page(
-    drive: Drive, given: dict[str, str], older: str | None
-) -> tuple[Page[AuditEntryRow], bool]:
+def _page(drive: Drive, given: dict[str, str], place: Place) -> tuple[Page[AuditEntryRow], bool]:
     """Return a page; an address that names no place shows the newest."""
     wanted = {"actor": given.get("actor"), "command": given.get("command")}
     try:
-        return audit_search(drive, Place(older, PER_PAGE), **wanted), True
+        return audit_search(drive, place, **wanted), True
     except InvalidInput:
-        return audit_search(drive, Place(None, PER_PAGE), **wanted), False
+        return audit_search(drive, Place(limit=place.limit), **wanted), False
 
 
 def _path(given: dict[str, str], without: str | None = None, **changed: str) -> str:

@@ -72,10 +72,12 @@ def show_list(
     drive: CurrentDrive,
     state: Annotated[str | None, Query(max_length=20)] = None,
     older: Annotated[str | None, Query(max_length=64)] = None,
+    newer: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Response:
     is_resolved = state == str(DeadLetterState.RESOLVED)
     wanted = DeadLetterState.RESOLVED if is_resolved else DeadLetterState.PENDING
-    page = dead_letters_page(drive, wanted, Place(older, _PER_PAGE))
+    place = Place(newer or older, _PER_PAGE, is_back=bool(newer))
+    page = dead_letters_page(drive, wanted, place)
     workflows = _workflows(drive, [one.workflow_id for one in page.items])
     pending = drive.dead_letters.stats()["pending"]
     base = f"/dead-letters?state={wanted}"
@@ -84,7 +86,7 @@ def show_list(
         "is_resolved": is_resolved,
         "lead": _lead(pending),
         "older": None if page.next_cursor is None else f"{base}&older={page.next_cursor}",
-        "newer": base if older else None,
+        "newer": None if page.newer_cursor is None else f"{base}&newer={page.newer_cursor}",
     }
     return render(request, "pages/dead_letters.html", values, here="dead-letters")
 

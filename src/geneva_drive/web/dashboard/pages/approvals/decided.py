@@ -48,13 +48,15 @@ class DecidedRow:
         return past(self.approval.choice) if is_approved else str(self.approval.state)
 
 
-def render_list(request: Request, drive: Drive, older: str | None) -> Response:
-    page = approvals_page(drive, ApprovalInbox(only_ended=True), Place(older, _PER_PAGE))
+def render_list(request: Request, drive: Drive, older: str | None, newer: str | None) -> Response:
+    place = Place(newer or older, _PER_PAGE, is_back=bool(newer))
+    page = approvals_page(drive, ApprovalInbox(only_ended=True), place)
     store, ids = drive.store, {one.workflow_id for one in page.items}
     workflows = store.read(lambda connection: store.workflows.get_many(connection, list(ids)))
     values = {
         "rows": [DecidedRow(one, workflows.get(one.workflow_id)) for one in page.items],
-        "newest": None if older is None else _PATH,
+        "newest": None if place.cursor is None else _PATH,
+        "newer": None if page.newer_cursor is None else f"{_PATH}&newer={page.newer_cursor}",
         "older": None if page.next_cursor is None else f"{_PATH}&older={page.next_cursor}",
         "per_page": _PER_PAGE,
     }

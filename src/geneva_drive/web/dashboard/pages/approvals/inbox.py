@@ -62,9 +62,10 @@ def show(
     actor: CurrentActor,
     state: Annotated[str | None, Query(max_length=20)] = None,
     older: Annotated[str | None, Query(max_length=64)] = None,
+    newer: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Response:
     if state == "decided":
-        return decided.render_list(request, drive, older)
+        return decided.render_list(request, drive, older, newer)
     mine, others = (read_part(drive, actor, are_mine=one) for one in (True, False))
     values = {"mine": mine, "others": others, "lead": lead_of(mine, others)}
     return render(request, "pages/approvals.html", values, here="approvals")

@@ -35,9 +35,11 @@ router = APIRouter()
 
 PATH = "/events"
 PER_PAGE = 50
+_NEWEST = Place(limit=PER_PAGE)
 _LONGEST_PREVIEW = 160
 _MOST_LISTED = 50  # workflows of each kind
 _Text = Annotated[str, Query(max_length=255)]
+_Key = Annotated[str | None, Query(max_length=64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,16 @@ def show_all(
     drive: CurrentDrive,
     type: _Text = "",
     key: _Text = "",
-    older: Annotated[str | None, Query(max_length=64)] = None,
+    older: _Key = None,
+    newer: _Key = None,
     publish: str | None = None,
 ) -> Response:
     form = None
     if publish is not None and "event:publish" in permissions_of(request):
         form = _form(drive, request.query_params)
         type = type or (form.type if form.wait else "")
-    return render_list(request, drive, {"type": type, "key": key}, older, form)
+    place = Place(newer or older, PER_PAGE, is_back=bool(newer))
+    return render_list(request, drive, {"type": type, "key": key}, place, form)
 
 
 def _form(drive: Drive, given: Mapping[str, str]) -> PublicationForm:
@@ -94,7 +98,7 @@ def render_list(
     request: Request,
     drive: Drive,
     asked: Mapping[str, str],
-    older: str | None = None,
+    place: Place = _NEWEST,
     form: PublicationForm | None = None,
     **options: Any,
 ) -> Response:
@@ -104,7 +108,7 @@ def render_list(
         for name, text in asked.items()
         if text.strip() and checked_text(name, text)
     }
-    page, is_known_place = _page(drive, given, older)
+    page, is_known_place = _page(drive, given, place)
     store = drive.store
     numbers = [one.number for one in page.items]
     heard = store.read(lambda connection: store.pages.heard_counts(connection, numbers))
@@ -112,7 +116,8 @@ def render_list(
         "rows": [EventRow(one, *heard[one.number]) for one in page.items],
         "given": given,
         "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
-        "newest": None if older is None else _path(given),
+        "newest": None if place.cursor is None else _path(given),
+        "newer": None if page.newer_cursor is None else _path(given, newer=page.newer_cursor),
         "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
         "per_page": PER_PAGE,
         "is_known_place": is_known_place,
@@ -123,15 +128,15 @@ def render_list(
 
 
 def _page(
-    drive: Drive, given: Mapping[str, str], older: str | None
+    drive: Drive, given: Mapping[str, str], place: Place
 ) -> tuple[Page[PublishedEvent], bool]:
     wanted = {"type": given.get("type"), "key": given.get("key")}
     if wanted["type"] == "callback":
         wanted["type"] = CALLBACK_TYPE
     try:
-        return events_search(drive, Place(older, PER_PAGE), **wanted), True
+        return events_search(drive, place, **wanted), True
     except InvalidInput:
-        return events_search(drive, Place(None, PER_PAGE), **wanted), False
+        return events_search(drive, _NEWEST, **wanted), False
 
 
 def _path(given: Mapping[str, str], without: str | None = None, **changed: str) -> str:
