@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,18 @@ def test_a_workflow_is_started_by_name(geneva: gd.Drive, run: Run, write: Any) -
     refused = run("start", "order")
     assert (refused.exit_code, '"total" is a required property' in refused.stderr) == (2, True)
     assert "There is no document 'nothing'" in run("start", "nothing").stderr
+
+
+def test_the_history_tells_whether_a_condition_held(geneva: gd.Drive, run: Run) -> None:
+    geneva.definitions.deploy(written(*STEPS))
+    big, small = (geneva.start("order", context={"total": total}) for total in (20, 5))
+    drain(geneva)
+
+    found = [screen(run("history", str(one.id))) for one in (big, small)]
+
+    assert re.search(r"big +1 +success: true ", found[0])
+    assert re.search(r"big +1 +success: false ", found[1])
+    assert [one.step_executions[0].metadata for one in (big, small)] == [
+        {"holds": True},
+        {"holds": False},
+    ]

@@ -50,6 +50,12 @@ class Ended:
     ending: Ending
     reason: str | None = None
 
+    @property
+    def holds(self) -> bool | None:
+        """Whether a condition holds; None for other steps."""
+        is_condition = self.ending in (Ending.TRUE, Ending.FALSE)
+        return self.ending is Ending.TRUE if is_condition else None
+
 
 @dataclass(frozen=True, slots=True)
 class GoTo:

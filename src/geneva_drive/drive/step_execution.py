@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -225,6 +226,14 @@ class StepExecution:
     def metadata(self) -> Mapping[str, Any]:
         metadata: dict[str, Any] = typed_json.load(self._record.metadata) or {}
         return metadata
+
+    @property
+    def outcome_words(self) -> str:
+        """The outcome, or the state before there is one; of a condition also if it holds."""
+        words = (self.outcome or self.state).replace("_", " ")
+        # Not `metadata`: this process may lack a type in it.
+        holds = json.loads(self._record.metadata or "{}").get("holds")
+        return words if holds is None else f"{words}: {'true' if holds else 'false'}"
 
     def _ended_at(self, state: StepState) -> datetime | None:
         return self._record.finished_at if self._record.state is state else None

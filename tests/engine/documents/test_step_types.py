@@ -34,6 +34,7 @@ def test_later_steps_see_what_earlier_ones_set(geneva: gd.Drive) -> None:
     assert ended(workflow) == ("finished", "allowed", None)
     assert workflow.context == {"order": {"total": 7, "twice": 7}}
     assert steps_of(workflow) == ["double", "is_same", "end"]
+    assert [one.metadata.get("holds") for one in workflow.step_executions] == [None, True, None]
 
 
 def test_block_finishes_with_its_reason(geneva: gd.Drive) -> None:

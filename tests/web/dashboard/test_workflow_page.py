@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
+from tests.declarative.documents import allow, block, check, written
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 
@@ -288,3 +289,14 @@ def test_the_sidebar_counts_approvals_for_those_who_may_decide(
 
     assert "Workflows Approvals 1 Failures" in approver
     assert "Workflows Approvals Failures" in viewer
+
+
+def test_the_attempts_at_a_condition_tell_whether_it_held(app: Any, sqlite_drive: gd.Drive) -> None:
+    steps = (check("big", "total", "gt", 10, on_true="stop", on_false="end"), allow(), block())
+    sqlite_drive.definitions.deploy(written(*steps))
+    workflow = sqlite_drive.start("order", context={"total": 5})
+    drain(sqlite_drive)
+
+    page = signed_in(app, sqlite_drive, "viewer").get(f"/workflows/{workflow.id}?node=big").text
+
+    assert '<span class="outcome">success: false</span>' in page

@@ -93,7 +93,7 @@ def _attempts(executions: Sequence[StepExecution], when: Callable[[datetime], st
         table.add_row(
             plain(name_of(execution)),
             str(execution.attempt_number),
-            state_text(execution.state, execution.outcome),
+            state_text(execution.state, execution.outcome_words),
             *([items] if has_items else []),
             when(execution.started_at or execution.scheduled_for),
             took(execution),

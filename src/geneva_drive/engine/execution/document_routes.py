@@ -95,17 +95,20 @@ class DocumentStep:
             next_step=next_step,
             outcome=outcome,
             result=result,
-            metadata=self._metadata(end.changes, end.records),
+            metadata=self._metadata(end.changes, end.records, end.ended.holds),
             context=self.update(end.changes),
             verdict=verdict,
             reason=reason,
         )
 
     def _metadata(
-        self, changes: tuple[ContextChange, ...], records: tuple[dict[str, Any], ...]
+        self,
+        changes: tuple[ContextChange, ...],
+        records: tuple[dict[str, Any], ...],
+        holds: bool | None = None,
     ) -> str | None:
         """Return the execution's metadata; a branch also keeps what it wrote, for its parent."""
-        kept: dict[str, Any] = {}
+        kept: dict[str, Any] = {} if holds is None else {"holds": holds}
         if records:
             kept["actions"] = list(records)
         if changes and self._definition.branch_of is not None:

@@ -39,6 +39,7 @@ class AttemptView:
     execution_id: Key
     state: StepState
     outcome: str | None
+    outcome_words: str
     at: datetime
     words: str
     error_class: str | None
@@ -103,6 +104,7 @@ def _view(
         execution_id=one.id,
         state=one.state,
         outcome=one.outcome,
+        outcome_words=one.outcome_words,
         at=one.started_at or one.finished_at or one.scheduled_for,
         words=", ".join(filter(None, (ran, _waited(one, earlier), _items(one)))),
         error_class=None if one.error_class is None else short_name(one.error_class),
