@@ -134,7 +134,10 @@ def _sorted(edges: Edges) -> Iterable[str]:
 
 
 def _deduplicated(edges: Edges) -> dict[str, tuple[str, ...]]:
-    return {node: tuple(dict.fromkeys(parents)) for node, parents in edges.items()}
+    return {
+        node: tuple(dict.fromkeys(parents) if len(parents) > 1 else parents)
+        for node, parents in edges.items()
+    }
 
 
 def _bridged(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
 _NO_OPTIONS = Options()
+_AHEAD = (None, StepState.PENDING, StepState.SCHEDULED)
 _UNDONE = (StepState.FAILED, StepState.CANCELED)
 
 
@@ -142,15 +143,23 @@ class Situation:
     def known_fates(self) -> Mapping[str, Fate]:
         """The fates of the nodes that have been reached; a huge graph has 100,000."""
         if self.is_chain:
-            found = ((key, self._fate_in_chain(key)) for key in self.graph.order)
-        else:
-            found = ((key, _fate_of(self.view.nodes[key])) for key in self.graph.order)
-        return {key: fate for key, fate in found if fate is not None}
+            steps = ((key, self._fate_in_chain(key)) for key in self.graph.order)
+            return {key: fate for key, fate in steps if fate is not None}
+        nodes = self.view.nodes
+        ends = {(node.state, node.outcome) for node in nodes.values()}
+        fates = {(state, outcome): _fate_of(state, outcome) for state, outcome in ends}
+        found = {}
+        for key in self.graph.order:
+            node = nodes[key]
+            fate = fates[node.state, node.outcome]
+            if fate is not None:
+                found[key] = fate
+        return found
 
     def _fate_in_chain(self, node_id: str) -> Fate | None:
         place = self.place_in_chain(node_id)
         if place == 0 or self.is_active(node_id):
-            return _fate_of(self.node(node_id))
+            return _fate_of(self.node(node_id).state, self.node(node_id).outcome)
         return Fate.DONE if place < 0 else None
 
     @cached_property
@@ -181,12 +190,12 @@ class Situation:
 
     def never_started(self) -> Iterator[str]:
         """Yield the nodes ahead whose bodies have not run yet."""
+        nodes = self.view.nodes
         for node_id in self.graph.order:
             if self.is_chain and self.place_in_chain(node_id) < 0:
                 continue
-            node = self.node(node_id)
-            is_ahead = node.state in (None, StepState.PENDING, StepState.SCHEDULED)
-            if is_ahead and node.attempt_number <= 1 and node.started_at is None:
+            node = nodes[node_id]
+            if node.state in _AHEAD and node.attempt_number <= 1 and node.started_at is None:
                 yield node_id
 
     def all_with(self, state: StepState) -> list[str]:
@@ -223,14 +232,12 @@ class Situation:
         return [one for one in self.expansions.values() if one.is_blocked]
 
 
-def _fate_of(node: NodeView) -> Fate | None:
+def _fate_of(state: StepState | None, outcome: Outcome | None) -> Fate | None:
     """Return what became of a node by itself; None if it has not been reached."""
-    state = node.state
     if state is None or state is StepState.PENDING:
         return None
     if state in ACTIVE_STEP_STATES:
         return Fate.ACTIVE
-    if is_done(state, node.outcome):
-        is_passed = node.outcome is Outcome.SKIPPED_BY_BRANCH
-        return Fate.PASSED_OVER if is_passed else Fate.DONE
+    if is_done(state, outcome):
+        return Fate.PASSED_OVER if outcome is Outcome.SKIPPED_BY_BRANCH else Fate.DONE
     return Fate.BLOCKED if state in _UNDONE else None

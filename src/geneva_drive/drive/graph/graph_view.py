@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
@@ -76,8 +77,10 @@ class GraphView:
 
     def every_node(self) -> Iterator[NodeView]:
         """Yield the nodes, with workers in the place of the node that they belong to."""
-        for key, node in self.nodes.items():
-            yield from self.workers.get(key, (node,))
+        if not self.workers:
+            return iter(self.nodes.values())
+        found = (self.workers.get(key, (node,)) for key, node in self.nodes.items())
+        return chain.from_iterable(found)
 
     def with_workers(self) -> GraphView:
         """Return the graph with each worker as a node of its own."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import NamedTuple
 
 from sqlalchemy import Connection, case, func, select
 
-from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState
+from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.schema.conditions import is_active_execution, is_done_execution
 from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
@@ -68,22 +69,20 @@ class Overviews:
     def latest_attempts(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
         """Return the latest attempt at each node, by node id."""
         c = self._executions.c
-        query = (
-            select(
-                c.node_id,
-                c.attempt_number,
-                c.state,
-                c.outcome,
-                c.scheduled_for,
-                c.started_at,
-                c.finished_at,
-            )
-            .where(c.workflow_id == workflow_id)
-            .order_by(c.attempt_number)
-        )
+        query = select(
+            c.node_id,
+            c.attempt_number,
+            c.state,
+            c.outcome,
+            c.scheduled_for,
+            c.started_at,
+            c.finished_at,
+        ).where(c.workflow_id == workflow_id)
+        # Nearly all are first attempts: sorting them here takes a tenth of the database's time.
+        rows = sorted(connection.execute(query).all(), key=itemgetter(1))
         return {
-            key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, *moments)
-            for key, number, state, outcome, *moments in connection.execute(query).all()
+            key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, due, started, finished)
+            for key, number, state, outcome, due, started, finished in rows
         }
 
     def done_since(
@@ -102,13 +101,19 @@ class Overviews:
     ) -> list[ExecutionRecord]:
         """Return up to `each` oldest executions in each active state."""
         c = self._executions.c
+        # Of 100,000 executions, looking for a state that none is in would read them all.
+        counts = (
+            select(c.state, func.count())
+            .where(c.workflow_id == workflow_id, is_active_execution(self._tables))
+            .group_by(c.state)
+        )
         found = []
-        for state in sorted(ACTIVE_STEP_STATES):
+        for state, count in connection.execute(counts).all():
             query = (
                 select(self._executions)
                 .where(c.workflow_id == workflow_id, c.state == state)
                 .order_by(c.id)
-                .limit(each)
+                .limit(min(each, count))
             )
             found += [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
         return sorted(found, key=lambda one: one.id)

@@ -122,14 +122,15 @@ def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
 def _selected(view: GraphView | None, asked: str | None) -> str | None:
     if view is None:
         return asked
-    known = {one.id: one for one in view.every_node()}
-    if asked in known:
+    if asked is not None and any(one.id == asked for one in view.every_node()):
         return asked
-    for state in _TELLING:
-        found = next((one.id for one in known.values() if one.state is state), None)
-        if found is not None:
-            return found
-    ended = [one for one in known.values() if one.finished_at is not None]
+    firsts: dict[StepState | None, str] = {}
+    for one in view.every_node():
+        firsts.setdefault(one.state, one.id)
+    told = next((firsts[state] for state in _TELLING if state in firsts), None)
+    if told is not None:
+        return told
+    ended = [one for one in view.every_node() if one.finished_at is not None]
     return max(ended, key=lambda one: (one.finished_at, one.id)).id if ended else None
 
 
