@@ -31,7 +31,7 @@ _VARYING = [
     (re.compile(r"─+"), "RULE"),
     (re.compile(r"[━╸╺]+ +\d+%"), "BAR"),
     (re.compile(r"\d+ of 20 items"), "SOME of 20 items"),
-    (re.compile(r"(recovered|in_progress) +\d+"), r"\1 SOME"),
+    (re.compile(r"(recovered|in progress) +\d+"), r"\1 SOME"),
     (re.compile(r"is (ready|performing)\n"), "is ONGOING\n"),
     (re.compile(r"at cursor \d+"), "at cursor SOME"),
     (re.compile(r".*line \d+: +\d+ Killed .*\n"), ""),
