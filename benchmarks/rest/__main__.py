@@ -82,6 +82,7 @@ def _measure(address: str, count: int, seconds: float) -> None:
         click.echo(f"{'at 50/s, ms':16}     n      p50      p95      p99      max")
         _print(latencies.table(latencies.steady(client, wanted, seconds)))
         click.echo(f"{'pages alone, ms':16}     n      p50      p95      p99      max")
+        client = Client(server.url, key.secret)  # the server has closed the idle connection
         _print(latencies.table(latencies.alone(client, latencies.pages(count), _PAGES)))
         asyncio.run(_stream(server.url, key.secret, address, drive))
     drive.close()
