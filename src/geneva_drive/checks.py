@@ -16,6 +16,7 @@ from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
 
 MakeError = Callable[[str], Exception]
+LARGEST_NUMBER = 2**63 - 1  # that a database holds
 
 
 def whole_number(

@@ -19,8 +19,6 @@ from geneva_drive.storage.schema.records import DeadLetterRecord, Key
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-_MOST = 2**63 - 1  # of a number in a database
-
 
 class DeadLetterStats(TypedDict):
     """The number of entries; `by_reason` counts the pending ones."""
@@ -58,7 +56,7 @@ class DeadLetters:
             choices = tuple(DeadLetterState)
             wanted = DeadLetterState(checks.choice("list(state=...)", state, choices))
         if limit is not None:
-            checks.whole_number("list(limit=...)", limit, at_least=0, at_most=_MOST)
+            checks.whole_number("list(limit=...)", limit, at_least=0, at_most=checks.LARGEST_NUMBER)
         store = self._drive.store
         return store.read(lambda connection: store.dead_letters.page(connection, wanted, limit))
 

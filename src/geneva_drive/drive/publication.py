@@ -43,7 +43,6 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_TTL = timedelta(days=7)
 _MAX_NEAR_MISSES = 100
-_MOST = 2**63 - 1  # of a number in a database
 # As typed JSON stores it; text of the user has its quotes escaped.
 _NAIVE_MOMENT = re.compile(r'\{"\$type":"datetime","value":\[?"(\d{4}-\d\d-\d\dT[\d:.]+)"')
 
@@ -276,7 +275,7 @@ def published(drive: Drive, record: EventRecord, *, is_duplicate: bool = False) 
 
 def latest(drive: Drive, type: str | None, key: object, limit: int) -> list[PublishedEvent]:
     """Return the latest events that are still stored, newest first."""
-    checks.whole_number("published(limit=...)", limit, at_least=1, at_most=_MOST)
+    checks.whole_number("published(limit=...)", limit, at_least=1, at_most=checks.LARGEST_NUMBER)
     wanted_type = None if type is None else checks.text("published(type=...)", type)
     wanted_key = None if key is None else event_values.key("published(key=...)", key)
     store = drive.store

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
 _MOST_MOMENTS = 10_000
-_MOST = 2**63 - 1  # of a number in a database
 
 ScheduledType = str | type[Workflow[Any, Any]]
 
@@ -158,7 +157,7 @@ class Schedules:
     def runs(self, type: ScheduledType, limit: int | None = 100) -> builtins.list[ScheduleRun]:
         """Return the runs of a schedule, the newest first; None for `limit` returns all."""
         if limit is not None:
-            checks.whole_number("runs(limit=...)", limit, at_least=0, at_most=_MOST)
+            checks.whole_number("runs(limit=...)", limit, at_least=0, at_most=checks.LARGEST_NUMBER)
         name, store = _type_name("runs", type), self._drive.store
         found = store.read(lambda connection: store.schedule_runs.page(connection, name, limit))
         if not found:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
 _PAGE = 500
-_MOST = 2**63 - 1  # of a number in a database
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,9 @@ class ApprovalQuery:
     maximum: int | None = None
 
     def limit(self, count: int) -> ApprovalQuery:
-        most = checks.whole_number("The argument of limit()", count, at_least=0, at_most=_MOST)
+        most = checks.whole_number(
+            "The argument of limit()", count, at_least=0, at_most=checks.LARGEST_NUMBER
+        )
         return replace(self, maximum=most)
 
     def after(self, approval_id: object) -> ApprovalQuery:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Workflow[Any, Any], covariant=True)
 
 _PAGE = 500
-_MOST = 2**63 - 1  # of a number in a database
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,4 +181,6 @@ class ExecutionQuery:
 
 
 def _count(value: object) -> int:
-    return checks.whole_number("The argument of limit()", value, at_least=0, at_most=_MOST)
+    return checks.whole_number(
+        "The argument of limit()", value, at_least=0, at_most=checks.LARGEST_NUMBER
+    )

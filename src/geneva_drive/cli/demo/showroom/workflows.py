@@ -250,7 +250,7 @@ class ChooseDepot(gd.Workflow):
 
 
 class Research(gd.Workflow):
-    """Let an assistant compare suppliers, once a person has read its plan."""
+    """Compare suppliers with an assistant, once a person has read its plan."""
 
     @gd.approval(
         role="buyer",
