@@ -68,7 +68,7 @@ if typing.TYPE_CHECKING:
     from geneva_drive.drive.handle.handle import WorkflowHandle
     from geneva_drive.drive.schedules import Schedule, ScheduleRun
     from geneva_drive.drive.step_execution import Checkpoint, FailedItem, StepExecution
-    from geneva_drive.engine.batches.results import BatchError, BatchResults
+    from geneva_drive.engine.batches.batch_results import BatchError, BatchResults
     from geneva_drive.iteration.async_iterable_step import AsyncIterableStep
     from geneva_drive.iteration.batch import AsyncBatch, Batch, CheckpointYield
     from geneva_drive.iteration.iterable_step import IterableStep
@@ -166,8 +166,8 @@ _ON_DEMAND = {
     "AsyncBatch": "geneva_drive.iteration.batch",
     "AsyncIterableStep": "geneva_drive.iteration.async_iterable_step",
     "Batch": "geneva_drive.iteration.batch",
-    "BatchError": "geneva_drive.engine.batches.results",
-    "BatchResults": "geneva_drive.engine.batches.results",
+    "BatchError": "geneva_drive.engine.batches.batch_results",
+    "BatchResults": "geneva_drive.engine.batches.batch_results",
     "BatchProgress": "geneva_drive.drive.batch_progress",
     "Checkpoint": "geneva_drive.drive.step_execution",
     "CheckpointYield": "geneva_drive.iteration.batch",

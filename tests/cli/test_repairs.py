@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.drive.views.bodies import dead_letter_body
+from geneva_drive.drive.views.execution_bodies import dead_letter_body
 from geneva_drive.testing import speedrun
 from tests.cli.conftest import Run
 from tests.cli.screens import drawn, screen

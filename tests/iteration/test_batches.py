@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.iteration.sources import batches, sequences
+from geneva_drive.iteration.sources import item_batches, sequences
 
 LETTERS = {
     1: [(["a"], 1), (["b"], 2), (["c"], 3)],
@@ -25,17 +25,17 @@ async def _pairs(letters: str) -> AsyncIterator[tuple[str, int]]:
 
 
 async def _grouped(letters: str, size: int) -> list[Any]:
-    return [batch async for batch in batches.group_async(_pairs(letters), size)]
+    return [batch async for batch in item_batches.group_async(_pairs(letters), size)]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_a_batch_has_the_cursor_of_its_last_item(size: int) -> None:
-    assert list(batches.group(sequences.pairs("abc", None), size)) == LETTERS[size]
+    assert list(item_batches.group(sequences.pairs("abc", None), size)) == LETTERS[size]
     assert asyncio.run(_grouped("abc", size)) == LETTERS[size]
 
 
 def test_no_items_make_no_batch() -> None:
-    assert list(batches.group(iter([]), 2)) == []
+    assert list(item_batches.group(iter([]), 2)) == []
     assert asyncio.run(_grouped("", 2)) == []
 
 
@@ -48,6 +48,6 @@ def test_no_items_make_no_batch() -> None:
 )
 def test_a_size_that_makes_no_sense_is_refused_before_the_loop(size: Any, words: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        batches.group(iter([]), size)
+        item_batches.group(iter([]), size)
 
     assert str(refusal.value) == words

@@ -22,7 +22,7 @@ from geneva_drive.cli.parameters import (
 )
 from geneva_drive.drive.approvals.approval import Approval
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import approval_body
+from geneva_drive.drive.views.execution_bodies import approval_body
 from geneva_drive.states import ApprovalState
 
 

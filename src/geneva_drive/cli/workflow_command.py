@@ -13,7 +13,7 @@ from geneva_drive.cli.parameters import audit_options, json_option
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.views.bodies import execution_body
+from geneva_drive.drive.views.execution_bodies import execution_body
 
 
 def workflow_command(function: Callable[..., str | None]) -> Callable[..., None]:

@@ -25,7 +25,7 @@ from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, Joined
 from geneva_drive.drive.search.queries import WorkflowQuery
 from geneva_drive.durations import Duration
 from geneva_drive.engine import contexts
-from geneva_drive.engine.commit import creation, events
+from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import (
     Answer,
     Created,
@@ -300,7 +300,7 @@ class ClassWorkflows(Generic[W]):
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:
-            self._drive.events.emit(events.created(answer.workflow, answer.firsts))
+            self._drive.events.emit(telemetry_events.created(answer.workflow, answer.firsts))
         ring()
 
 

@@ -29,6 +29,11 @@ from geneva_drive.drive.approvals.approvals import Approvals
 from geneva_drive.drive.bulk.bulk import BulkCommands
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.dead_letters import DeadLetters
+from geneva_drive.drive.definitions.known_types import (
+    KnownType,
+    context_schema,
+    list_known_types,
+)
 from geneva_drive.drive.definitions.named_workflows import NamedWorkflows
 from geneva_drive.drive.explanation.explanation import explain_many
 from geneva_drive.drive.failures.failures import FailureGroup, failure_groups
@@ -38,11 +43,6 @@ from geneva_drive.drive.publication import PublishedEvent, PublishOptions
 from geneva_drive.drive.schedules import Schedules
 from geneva_drive.drive.search.queries import ExecutionQuery
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.drive.workflow_page.definitions import (
-    WorkflowDefinition,
-    context_schema,
-    list_definitions,
-)
 from geneva_drive.durations import Duration
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.engine.environment import Environment
@@ -307,9 +307,9 @@ class Drive(NamedWorkflows):
         """
         return overview(self, actor)
 
-    def known_types(self) -> list[WorkflowDefinition]:
+    def known_types(self) -> list[KnownType]:
         """Return the types of workflows that this process or a running worker knows."""
-        return list_definitions(self)
+        return list_known_types(self)
 
     def context_schema(self, type: str) -> dict[str, Any]:
         """Return the JSON Schema of the contexts of a type; empty if it declares none.

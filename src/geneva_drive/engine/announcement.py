@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit import telemetry_events
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.states import ENDED_WORKFLOW_STATES
 
 
-def publish(environment: Environment, applied: Sequence[Applied]) -> None:
+def announce_commit(environment: Environment, applied: Sequence[Applied]) -> None:
     """Emit events for what was committed, and wake workers once if anything became due."""
     _emit_progress(environment, applied)
     # Without a subscriber a failed step is still logged.
     wanted = environment.events.wanted
     emitted = applied if wanted else [one for one in applied if one.has_failure]
     if emitted:
-        environment.events.emit(events.events_of(emitted, environment.clock.now()))
+        environment.events.emit(telemetry_events.events_of(emitted, environment.clock.now()))
     if any(one.leaves_something_due for one in applied):
         environment.wakeups.ring()
     if not environment.awaited_ends.is_empty:
@@ -31,8 +31,8 @@ def _emit_progress(environment: Environment, applied: Sequence[Applied]) -> None
     if not environment.events.progress_wanted:
         return
     now = environment.clock.now()
-    for workflow, execution, progress in events.arrived(applied):
+    for workflow, execution, progress in telemetry_events.arrived(applied):
         # The commit has cleared the cursor.
         environment.events.emit_progress(
-            partial(events.progressed, workflow, execution, None, progress, now)
+            partial(telemetry_events.progressed, workflow, execution, None, progress, now)
         )

@@ -28,7 +28,7 @@ from geneva_drive.iteration.iterable_step import (
 )
 from geneva_drive.iteration.loop import AsyncLoop
 from geneva_drive.iteration.loop_run import LoopRun
-from geneva_drive.iteration.sources import async_sources, batches
+from geneva_drive.iteration.sources import async_sources, item_batches
 from geneva_drive.iteration.sources.csv_files import CsvRow, Path
 from geneva_drive.iteration.sources.records import RecordBatch
 from geneva_drive.iteration.throttle import Throttle, line_of_caller, suspend_if
@@ -106,7 +106,7 @@ class AsyncIterableStep(LoopFields):
         )
         if batch_size is None:
             return self._loop_over(pairs)
-        return self._loop_over(batches.group_async(pairs, batch_size))
+        return self._loop_over(item_batches.group_async(pairs, batch_size))
 
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000

@@ -15,7 +15,7 @@ from geneva_drive.durations import Duration
 from geneva_drive.iteration.loop_backend import Query
 from geneva_drive.iteration.loop_run import LoopRun
 from geneva_drive.iteration.progress import IterationProgress
-from geneva_drive.iteration.sources import batches, csv_files, pages, records, sequences
+from geneva_drive.iteration.sources import csv_files, item_batches, pages, records, sequences
 from geneva_drive.iteration.sources import nested as nested_loops
 from geneva_drive.iteration.sources.csv_files import CsvRow, Path
 from geneva_drive.iteration.sources.records import RecordBatch
@@ -152,7 +152,7 @@ class IterableStep(LoopFields):
     def _loop_over(self, pairs: Iterator[tuple[Any, Any]], batch_size: int | None) -> Iterator[Any]:
         if batch_size is None:
             return self._run.loop_over(pairs)
-        return self._run.loop_over(batches.group(pairs, batch_size))
+        return self._run.loop_over(item_batches.group(pairs, batch_size))
 
     def iterate_over_records(
         self, query: Any, cursor: Any = "id", chunk: int = 1000

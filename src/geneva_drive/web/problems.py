@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
-from geneva_drive.drive.views.bodies import key_body
+from geneva_drive.drive.views.execution_bodies import key_body
 from geneva_drive.errors import (
     AlreadyRunning,
     ApprovalNotFound,

@@ -19,7 +19,7 @@ from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome, recorded_outcome
 from geneva_drive.errors import ClaimLost, StorageError
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.worker.flights import Flight
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _MAX_GROUP = 500
 _NONE: Set[Key] = frozenset()
-_RETRY_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=2))
+_RETRY_DELAY = InternalBackoff(timedelta(milliseconds=50), longest=timedelta(seconds=2))
 
 
 @dataclass(frozen=True, slots=True)

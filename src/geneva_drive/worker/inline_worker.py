@@ -9,8 +9,8 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
+from geneva_drive.engine.execution.body_end import Committed, Concluded
 from geneva_drive.engine.execution.group_commit import announce, commit_endings
-from geneva_drive.engine.execution.result import Committed, Concluded
 from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.transitions.outcome import Lost
 from geneva_drive.storage.schema.records import Key

@@ -7,13 +7,13 @@ import threading
 import time
 from datetime import timedelta
 
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.storage.dialects.hints import Watch
 from geneva_drive.worker.service import in_a_line
 
 logger = logging.getLogger(__name__)
 
-_RETRY_DELAY = RetryDelay(timedelta(milliseconds=100), longest=timedelta(seconds=5))
+_RETRY_DELAY = InternalBackoff(timedelta(milliseconds=100), longest=timedelta(seconds=5))
 
 
 class Listener:

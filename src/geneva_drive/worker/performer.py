@@ -17,8 +17,8 @@ from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.crash_points import Crash, Life
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import executor
+from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.group_commit import announce
-from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
 from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError

@@ -10,8 +10,8 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.drive.failures import failures as failing
 from geneva_drive.drive.failures.failures import FailureGroup
-from geneva_drive.drive.failures.message import normalised
-from geneva_drive.drive.views.bodies import dead_letter_body
+from geneva_drive.drive.failures.message_pattern import normalised
+from geneva_drive.drive.views.execution_bodies import dead_letter_body
 from geneva_drive.errors import InvalidInput
 from geneva_drive.testing import drain
 from tests.scheduling import set_clock

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import geneva_drive as gd
-from geneva_drive.drive.workflow_page.definitions import DefinedNode
+from geneva_drive.drive.definitions.known_types import DefinedNode
 
 
 @dataclass

@@ -34,7 +34,7 @@ from geneva_drive.cli.output.names import shortened
 from geneva_drive.cli.parameters import cursor_option, json_option, limit_option
 from geneva_drive.drive.approvals.approvals import ApprovalQuery
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import approval_body
+from geneva_drive.drive.views.execution_bodies import approval_body
 from geneva_drive.states import ApprovalState
 
 _SHOWN = 50

@@ -15,11 +15,11 @@ from geneva_drive.cli.output.console import make_console, make_table, plain, pri
 from geneva_drive.cli.parameters import audit_options, json_option
 from geneva_drive.display import shown
 from geneva_drive.drive.bulk.bulk import BulkPreview
-from geneva_drive.drive.bulk.command import BulkCommand
+from geneva_drive.drive.bulk.bulk_command import BulkCommand
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.views.bodies import bulk_body, key_body
 from geneva_drive.drive.views.bulk_bodies import preview_body
+from geneva_drive.drive.views.execution_bodies import bulk_body, key_body
 
 _LOOK_SECONDS = 0.5
 _DONE = {

@@ -13,7 +13,7 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.output.console import make_console, make_table, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.compatibility import Obstacle, Stuck, check
-from geneva_drive.drive.views.bodies import key_body
+from geneva_drive.drive.views.execution_bodies import key_body
 
 _NO_APP = (
     "Without --app, geneva knows none of your classes and jobs. Name the code to deploy: "

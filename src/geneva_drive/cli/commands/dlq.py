@@ -26,7 +26,7 @@ from geneva_drive.cli.parameters import (
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import dead_letter_body
+from geneva_drive.drive.views.execution_bodies import dead_letter_body
 from geneva_drive.states import DeadLetterState
 from geneva_drive.storage.schema.records import DeadLetterRecord
 

@@ -8,7 +8,7 @@ from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import make_console, make_table, moment, plain, print_json
 from geneva_drive.cli.parameters import json_option
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import event_body
+from geneva_drive.drive.views.execution_bodies import event_body
 
 _SHOWN = 50
 

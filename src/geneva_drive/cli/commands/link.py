@@ -11,7 +11,7 @@ from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import moment, print_json
 from geneva_drive.cli.parameters import approval_id_argument, json_option, parsed_by
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import approval_body
+from geneva_drive.drive.views.execution_bodies import approval_body
 
 
 @click.command("link")

@@ -32,7 +32,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.search.queries import WorkflowQuery
-from geneva_drive.drive.views.bodies import body_with_children
+from geneva_drive.drive.views.execution_bodies import body_with_children
 from geneva_drive.states import Need, WorkflowState
 
 _SHOWN = 50

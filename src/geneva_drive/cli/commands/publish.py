@@ -13,7 +13,7 @@ from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.parameters import audit_options, json_option, parsed_by
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.publication import HeardBy, PublishedEvent
-from geneva_drive.drive.views.bodies import event_body
+from geneva_drive.drive.views.execution_bodies import event_body
 
 _MOST = 10
 

@@ -20,7 +20,7 @@ from geneva_drive.cli.output.console import (
 from geneva_drive.cli.parameters import audit_options, json_option, limit_option
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.schedules import Schedule, ScheduleRun
-from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
+from geneva_drive.drive.views.execution_bodies import schedule_body, schedule_run_body
 from geneva_drive.states import SkippedReason
 
 _SHOWN = 20

@@ -35,7 +35,7 @@ from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.views.bodies import (
+from geneva_drive.drive.views.execution_bodies import (
     batch_body,
     body_with_children,
     failed_item_body,

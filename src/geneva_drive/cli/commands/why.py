@@ -9,7 +9,7 @@ from geneva_drive.cli.output.console import print_json
 from geneva_drive.cli.parameters import json_option, workflow_id_argument
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.views.bodies import execution_body
+from geneva_drive.drive.views.execution_bodies import execution_body
 
 
 @click.command("why")

@@ -19,11 +19,11 @@ from geneva_drive.cli.exit_codes import ExitCode
 from geneva_drive.cli.processes.lifeline import Lifeline
 from geneva_drive.cli.processes.signals import stop_signals
 from geneva_drive.durations import describe
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 
 logger = logging.getLogger(__name__)
 
-_RESTART_DELAY = RetryDelay(timedelta(seconds=1), longest=timedelta(seconds=30))
+_RESTART_DELAY = InternalBackoff(timedelta(seconds=1), longest=timedelta(seconds=30))
 _SETTLED = timedelta(seconds=30)  # a process that lived this long did not fail at its start
 
 

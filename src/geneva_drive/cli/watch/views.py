@@ -20,7 +20,7 @@ from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.watch import frame
 from geneva_drive.cli.watch.observer import BatchSight, Sight, StepSight
 from geneva_drive.drive.elapsed import took
-from geneva_drive.drive.views.bodies import batch_body, execution_body, progress_body
+from geneva_drive.drive.views.execution_bodies import batch_body, execution_body, progress_body
 from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)

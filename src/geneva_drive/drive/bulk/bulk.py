@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from geneva_drive import checks
 from geneva_drive.drive import audit_text
+from geneva_drive.drive.bulk.bulk_command import CONTINUING, BulkCommand
 from geneva_drive.drive.bulk.bulk_run import BulkRun
-from geneva_drive.drive.bulk.command import CONTINUING, BulkCommand
 from geneva_drive.drive.bulk.plan import BulkPlan
 from geneva_drive.drive.bulk.selection import Selection
 from geneva_drive.drive.bulk.where import Where

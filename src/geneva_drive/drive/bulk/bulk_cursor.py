@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-from geneva_drive.drive.failures.message import normalised
+from geneva_drive.drive.failures.message_pattern import normalised
 
 _MOST_REASONS = 10
 _MOST_IDS = 10

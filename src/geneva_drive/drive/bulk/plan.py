@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from geneva_drive.drive.bulk.command import BulkCommand
+from geneva_drive.drive.bulk.bulk_command import BulkCommand
 from geneva_drive.drive.bulk.where import Where
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.keys import KeyType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from geneva_drive.drive.bulk.command import decision_of
+from geneva_drive.drive.bulk.bulk_command import decision_of
 from geneva_drive.drive.bulk.plan import BulkPlan
 from geneva_drive.drive.bulk.selection import Portion, Selection
 from geneva_drive.engine.commands.command_set import SetOutcome, execute_set

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, assert_never
 from sqlalchemy import Connection
 
 from geneva_drive.definition.compiler.reserved_types import BULK_TYPE
-from geneva_drive.drive.bulk.command import BulkCommand
+from geneva_drive.drive.bulk.bulk_command import BulkCommand
 from geneva_drive.drive.bulk.where import Where
 from geneva_drive.drive.failures.failures import Standing
-from geneva_drive.drive.failures.message import LONGEST, normalised
+from geneva_drive.drive.failures.message_pattern import LONGEST, normalised
 from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.drive.search.search import workflow_filter
 from geneva_drive.states import WorkflowState

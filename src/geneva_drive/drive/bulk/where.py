@@ -9,7 +9,7 @@ from typing import Any
 from geneva_drive import checks
 from geneva_drive.display import shown
 from geneva_drive.drive.failures.failures import Standing
-from geneva_drive.drive.failures.message import LONGEST
+from geneva_drive.drive.failures.message_pattern import LONGEST
 from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.errors import InvalidInput
 

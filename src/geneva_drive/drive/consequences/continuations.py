@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from geneva_drive.drive.consequences import document_walk
 from geneva_drive.drive.consequences.consequence import Consequence
-from geneva_drive.drive.consequences.sentences import code, count_of, listed, runs
+from geneva_drive.drive.consequences.sentence_parts import code, count_of, listed, runs
 from geneva_drive.drive.consequences.situation import Situation
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from geneva_drive.definition.nodes.phrases import from_name, member_of
 from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnTimeout
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
-from geneva_drive.drive.consequences.sentences import phrases, will
+from geneva_drive.drive.consequences.sentence_parts import phrases, will
 from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geneva_drive.drive.consequences.sentences import MOST_NAMED, count_of
+from geneva_drive.drive.consequences.sentence_parts import MOST_NAMED, count_of
 from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from geneva_drive.drive.consequences.consequence import Consequence
-from geneva_drive.drive.consequences.sentences import (
+from geneva_drive.drive.consequences.sentence_parts import (
     choice_behind,
     code,
     count_of,

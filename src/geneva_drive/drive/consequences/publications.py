@@ -11,7 +11,7 @@ from geneva_drive.definition.options.event_terms import OnEventTimeout
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.operator_commands import never_words
-from geneva_drive.drive.consequences.sentences import code, then
+from geneva_drive.drive.consequences.sentence_parts import code, then
 from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
 from geneva_drive.states import WorkflowState

@@ -12,9 +12,9 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.drive.activity.overview_rows import MOST, counted
 from geneva_drive.drive.definitions.definitions import DeployedDefinition
+from geneva_drive.drive.definitions.known_types import DefinedNode
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition
 from geneva_drive.drive.search.search import SearchCount
-from geneva_drive.drive.workflow_page.definitions import DefinedNode
 from geneva_drive.engine.documents import documents
 from geneva_drive.errors import DefinitionNotFound
 from geneva_drive.lanes import DOCUMENT_LANE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from geneva_drive import checks
-from geneva_drive.drive.failures.message import LONGEST, normalised
+from geneva_drive.drive.failures.message_pattern import LONGEST, normalised
 from geneva_drive.durations import Duration
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.records import Key

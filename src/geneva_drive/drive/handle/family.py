@@ -12,7 +12,7 @@ from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.handle.graph import HandleGraph
 from geneva_drive.drive.step_execution import FailedItem
-from geneva_drive.engine import results
+from geneva_drive.engine import kept_results
 from geneva_drive.engine.commit.rows import SKIPPED_ITEM
 from geneva_drive.errors import InvalidInput
 from geneva_drive.masked_fields import mask_text
@@ -76,7 +76,7 @@ class HandleFamily(HandleGraph[W]):
         store, record = self._drive.store, self._record
         if record.state is not WorkflowState.FINISHED:
             return None
-        return store.read(lambda connection: results.of_workflow(connection, store, record))
+        return store.read(lambda connection: kept_results.of_workflow(connection, store, record))
 
     @overload
     def result_of(self, step: str) -> Any: ...
@@ -114,7 +114,9 @@ class HandleFamily(HandleGraph[W]):
                 "'pack']). Only inside a step may they be left out: it then reads the steps that "
                 "the running one depends on."
             )
-        return results.of_nodes(lambda: self._drive.store, self._record, self._definition, steps)
+        return kept_results.of_nodes(
+            lambda: self._drive.store, self._record, self._definition, steps
+        )
 
     @property
     def parent(self) -> WorkflowHandle[Any] | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine import results
+from geneva_drive.engine import kept_results
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, wait_of
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.store import Store
@@ -36,7 +36,7 @@ def read_listed_fields(
     parents = facts.parents(connection, started)
     templates = facts.templates(connection, [one.id for one in records if one.has_graph])
     since = waiting_since(connection, store, active)
-    kept = results.of_workflows(connection, store, records)
+    kept = kept_results.of_workflows(connection, store, records)
     return {
         one.id: ListedFields(
             result=kept[one.id],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geneva_drive.drive.access.keys import ApiKey, NewApiKey
-from geneva_drive.drive.views.bodies import moment_body
+from geneva_drive.drive.views.execution_bodies import moment_body
 
 
 def api_key_body(key: ApiKey) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive.drive.views.bodies import audit_body, key_body, optional_key_body
+from geneva_drive.drive.views.execution_bodies import audit_body, key_body, optional_key_body
 from geneva_drive.storage.schema.records import AuditRecord
 from geneva_drive.storage.statements.search.pages import AuditEntryRow
 

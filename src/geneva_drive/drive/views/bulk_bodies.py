@@ -6,7 +6,7 @@ from typing import Any
 
 from geneva_drive.drive.bulk.bulk import BulkPreview
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.views.bodies import key_body
+from geneva_drive.drive.views.execution_bodies import key_body
 
 
 def preview_body(preview: BulkPreview) -> dict[str, Any]:

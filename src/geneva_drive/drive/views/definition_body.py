@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geneva_drive.drive.definitions.definitions import DeployedDefinition
-from geneva_drive.drive.views.bodies import moment_body
+from geneva_drive.drive.views.execution_bodies import moment_body
 
 
 def definition_body(deployed: DeployedDefinition) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geneva_drive.drive.failures.failures import FailureGroup
-from geneva_drive.drive.views.bodies import key_body, moment_body
+from geneva_drive.drive.views.execution_bodies import key_body, moment_body
 
 
 def failure_group_body(group: FailureGroup) -> dict[str, Any]:

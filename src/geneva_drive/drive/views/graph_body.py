@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from geneva_drive.drive.graph.graph_view import GraphView, NodeView
-from geneva_drive.drive.views.bodies import node_body
+from geneva_drive.drive.views.execution_bodies import node_body
 
 
 def graph_body(view: GraphView) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import Checkpoint
-from geneva_drive.drive.views.bodies import (
+from geneva_drive.drive.views.execution_bodies import (
     approval_body,
     execution_body,
     loop_body,

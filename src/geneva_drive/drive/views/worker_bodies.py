@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
-from geneva_drive.drive.views.bodies import moment_body
+from geneva_drive.drive.views.execution_bodies import moment_body
 from geneva_drive.storage.schema.records import WorkerRecord
 from geneva_drive.storage.statements.search.pages import QueueRow
 

@@ -19,8 +19,8 @@ from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Step
 from geneva_drive.definition.nodes.task import JobTask
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.engine.batches.batch_results import results_for
 from geneva_drive.engine.batches.ranges import require_batches
-from geneva_drive.engine.batches.results import results_for
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.batch_worker_loop import BatchWorkerLoop

@@ -8,7 +8,7 @@ from functools import partial
 from geneva_drive.engine.claimed_execution import Claimed, unserved
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import detached_hero
-from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
+from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     RollBack,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from geneva_drive.definition.options.policies import ExceptionAction
-from geneva_drive.engine.announcement import publish
+from geneva_drive.engine.announcement import announce_commit
 from geneva_drive.engine.commit import commit, node_completions, plain_completions
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
@@ -159,5 +159,5 @@ def announce_command(environment: Environment, applied: Sequence[Applied]) -> No
 
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
     """Publish what was committed, then release and cancel the waits that it ends."""
-    publish(environment, applied)
+    announce_commit(environment, applied)
     wait.follow(environment, applied)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
-from geneva_drive.engine import results
+from geneva_drive.engine import kept_results
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.fixed_context import FixedContext
 from geneva_drive.engine.heroes import heroes
@@ -164,13 +164,13 @@ class RunContext:
     def results_of(self, steps: Iterable[object] | None) -> list[Any]:
         """Return the kept results of nodes; None stands for those that the node depends on."""
         wanted = self._dependencies() if steps is None else steps
-        return results.of_nodes(self._open_store, self._workflow, self._definition, wanted)
+        return kept_results.of_nodes(self._open_store, self._workflow, self._definition, wanted)
 
     def _dependencies(self) -> Sequence[str]:
         if self._execution is None:
             raise InvalidInput("results_of() needs the steps to read: this instance runs no step.")
         if self._workflow.type == DYNAMIC_TYPE:
-            return results.stored_dependencies(self._open_store(), self._execution)
+            return kept_results.stored_dependencies(self._open_store(), self._execution)
         return self._definition.require(self._execution.step_name).depends_on
 
     def _open_store(self) -> Store:

@@ -24,7 +24,7 @@ from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import arrival, bodies, detached_hero, unknown_step
 from geneva_drive.engine.execution.arrival import NOTHING, Arrival
 from geneva_drive.engine.execution.bodies import loop_of
-from geneva_drive.engine.execution.document_routes import document_step
+from geneva_drive.engine.execution.document_outcome import document_step
 from geneva_drive.engine.execution.exception_outcome import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.heroes import heroes

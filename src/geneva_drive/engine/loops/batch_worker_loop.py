@@ -9,8 +9,8 @@ from geneva_drive.definition.batches import Batches
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.engine import crash_points
-from geneva_drive.engine.commit.events import yielded
 from geneva_drive.engine.commit.rows import CHECKPOINT, YIELD
+from geneva_drive.engine.commit.telemetry_events import yielded
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops.batch_items import own_items
 from geneva_drive.engine.loops.early_stops import EarlyStops

@@ -8,7 +8,7 @@ from geneva_drive.definition.definition import Node
 from geneva_drive.definition.options.iteration import Iteration
 from geneva_drive.display import shown
 from geneva_drive.engine import crash_points
-from geneva_drive.engine.commit.events import progressed
+from geneva_drive.engine.commit.telemetry_events import progressed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.loops import record_queries
 from geneva_drive.engine.loops.cursor_saver import CursorSaver

@@ -12,7 +12,7 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import contexts, crash_points
 from geneva_drive.engine.commands.cancel import cancel
 from geneva_drive.engine.commands.command import execute
-from geneva_drive.engine.commit import creation, events
+from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import ChangedUnderLock
@@ -40,7 +40,7 @@ class Fired:
     def announce(self, environment: Environment) -> None:
         if environment.events.wanted:
             for one in self.created:
-                environment.events.emit(events.created(one.workflow, one.firsts))
+                environment.events.emit(telemetry_events.created(one.workflow, one.firsts))
         announce(environment, self.applied)
         if self.created:
             environment.wakeups.ring()

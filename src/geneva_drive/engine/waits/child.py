@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.nodes.child import Child
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.engine import contexts, results
+from geneva_drive.engine import contexts, kept_results
 from geneva_drive.engine.commands import cancel as cancellation
 from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation
@@ -93,7 +93,7 @@ def _result_of(connection: Connection, store: Store, child_id: Key) -> str | Non
         return None
     if record.state is WorkflowState.CANCELED:
         raise ChildCanceled(record.type, record.id)
-    return results.of_workflow(connection, store, record)
+    return kept_results.of_workflow(connection, store, record)
 
 
 def cancel(environment: Environment, child_id: Key) -> Applied | None:

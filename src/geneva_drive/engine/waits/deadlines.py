@@ -8,8 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit import events
+from geneva_drive.engine.announcement import announce_commit
+from geneva_drive.engine.commit import telemetry_events
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
@@ -40,7 +40,7 @@ def pass_deadlines(environment: Environment, requests: Sequence[tuple[Key, Key]]
     applied, emitted = environment.store.write(
         lambda connection: _pass(connection, environment, requests)
     )
-    publish(environment, applied)
+    announce_commit(environment, applied)
     if environment.events.wanted:
         environment.events.emit(emitted)
     return len(emitted)
@@ -84,4 +84,6 @@ def _expiry(request: PendingRequest) -> RequestEnding:
 
 def _expired(request: PendingRequest) -> TelemetryEvent:
     expired = replace(request.approval, state=ApprovalState.EXPIRED)
-    return events.approval_changed(request.workflow, expired, ApprovalAction.EXPIRED, request.now)
+    return telemetry_events.approval_changed(
+        request.workflow, expired, ApprovalAction.EXPIRED, request.now
+    )

@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.engine import crash_points
-from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit import events
+from geneva_drive.engine.announcement import announce_commit
+from geneva_drive.engine.commit import telemetry_events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
@@ -129,7 +129,7 @@ def _look_at_branch(
 
 def _look_back(environment: Environment, wait: EventWaitRecord, workflow: WorkflowRecord) -> None:
     if environment.events.wanted:
-        told = events.event_wait_changed(workflow, wait, wait.state, wait.opened_at)
+        told = telemetry_events.event_wait_changed(workflow, wait, wait.state, wait.opened_at)
         environment.events.emit([told])
     crash_points.reached("opened")
     try:
@@ -144,7 +144,7 @@ def _announce_approval(
 ) -> None:
     if environment.events.wanted:
         action, at = ApprovalAction.REQUESTED, opened.requested_at
-        environment.events.emit([events.approval_changed(workflow, opened, action, at)])
+        environment.events.emit([telemetry_events.approval_changed(workflow, opened, action, at)])
 
 
 def _announce_child(
@@ -153,7 +153,7 @@ def _announce_child(
     parent: WorkflowRecord,  # noqa: ARG001 - as for the other kinds
 ) -> None:
     if environment.events.wanted:
-        environment.events.emit(events.created(created.workflow, created.firsts))
+        environment.events.emit(telemetry_events.created(created.workflow, created.firsts))
     environment.wakeups.ring()
     # A child without a step to run has ended as it was created.
     parent_id = created.workflow.parent_execution_id
@@ -172,7 +172,7 @@ def release(environment: Environment, execution_ids: Sequence[Key]) -> int:
     released = environment.store.write(
         lambda connection: _release(connection, environment, execution_ids)
     )
-    publish(environment, released)
+    announce_commit(environment, released)
     return len(released)
 
 
@@ -214,7 +214,7 @@ def _cancel(environment: Environment, wait: Wait) -> bool:
             assert_never(wait)
     if applied is None:
         return False
-    publish(environment, [applied])
+    announce_commit(environment, [applied])
     follow(environment, [applied])
     return True
 

@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from geneva_drive.errors import DatabaseUnavailable, StorageError
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.settings import Settings
 from geneva_drive.storage import dialects
 from geneva_drive.storage.connections import engine, typed_errors
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MAX_TRIES = 5
-_RETRY_DELAY = RetryDelay(timedelta(milliseconds=20))
+_RETRY_DELAY = InternalBackoff(timedelta(milliseconds=20))
 _KEPT = 2  # one for claims, one for commits; a further thread opens one of its own
 _PATIENCE = timedelta(seconds=30)  # no further try after this: each may wait long for a lock
 _RETRIED = frozenset({Trouble.UNAVAILABLE, Trouble.BUSY})

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from geneva_drive.errors import DatabaseBusy, DatabaseUnavailable, StorageError
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.storage.connections.trouble_log import TroubleLog
 
 _QUICK_TRIES = 5
 _QUIET_TRIES = 3
-_QUICK_DELAY = RetryDelay(timedelta(milliseconds=20))
-_DELAY = RetryDelay(timedelta(milliseconds=50), longest=timedelta(seconds=1))
+_QUICK_DELAY = InternalBackoff(timedelta(milliseconds=20))
+_DELAY = InternalBackoff(timedelta(milliseconds=50), longest=timedelta(seconds=1))
 
 
 class TroubleLasts(BaseException):

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.states import StepState
-from geneva_drive.storage.schema.conditions import workflow_type
+from geneva_drive.storage.schema.execution_conditions import workflow_type
 from geneva_drive.storage.schema.tables import Tables
 
 _ONLY = 1  # the id of the row of marks

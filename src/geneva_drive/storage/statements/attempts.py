@@ -12,11 +12,11 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, UNDONE_STEP_STATES, StepState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_done_execution, is_worker_execution
+from geneva_drive.storage.schema.execution_conditions import is_done_execution, is_worker_execution
 from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.portions import NODES, portions
+from geneva_drive.storage.statements.statement_portions import NODES, portions
 
 _MOST_URGENT = (StepState.FAILED, StepState.IN_PROGRESS, StepState.WAITING, StepState.SUSPENDED)
 

@@ -24,11 +24,14 @@ from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken, later, top_priority
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
-from geneva_drive.storage.schema.conditions import is_active_execution, is_worker_execution
+from geneva_drive.storage.schema.execution_conditions import (
+    is_active_execution,
+    is_worker_execution,
+)
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import insertion_order
-from geneva_drive.storage.statements.portions import PORTION, portions
+from geneva_drive.storage.statements.statement_portions import PORTION, portions
 
 _VERY_MANY = 5_000
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, case, exists, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import UNDONE_STEP_STATES, Outcome, StepState
-from geneva_drive.storage.schema.conditions import (
+from geneva_drive.storage.schema.execution_conditions import (
     is_active_execution,
     is_worker_execution,
     is_worker_of,

@@ -23,7 +23,7 @@ from geneva_drive.storage.schema.records import (
     NodeOutline,
 )
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.portions import NODES, PORTION, portions
+from geneva_drive.storage.statements.statement_portions import NODES, PORTION, portions
 
 _FEW = 32  # nodes, up to which whole rows are read
 

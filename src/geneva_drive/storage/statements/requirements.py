@@ -10,7 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, ENDED_WORKFLOW_STATES, StepState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_done_execution
+from geneva_drive.storage.schema.execution_conditions import is_done_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from geneva_drive.storage.schema.conditions import is_done_execution
+from geneva_drive.storage.schema.execution_conditions import is_done_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import insertion_order
-from geneva_drive.storage.statements.portions import portions
+from geneva_drive.storage.statements.statement_portions import portions
 
 
 class Results:

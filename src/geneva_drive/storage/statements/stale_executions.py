@@ -13,7 +13,7 @@ from geneva_drive.states import DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.dead_letters import DeadLetters
-from geneva_drive.storage.statements.portions import portions
+from geneva_drive.storage.statements.statement_portions import portions
 
 _TYPES_AT_ONCE = 250
 _MOST_RUNNING = 10_000

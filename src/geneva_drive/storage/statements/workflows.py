@@ -31,10 +31,10 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.dialects.base import Dialect
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
-from geneva_drive.storage.schema.conditions import is_active_execution
+from geneva_drive.storage.schema.execution_conditions import is_active_execution
 from geneva_drive.storage.schema.records import WORKFLOW_COLUMNS, Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
-from geneva_drive.storage.statements.portions import portions
+from geneva_drive.storage.statements.statement_portions import portions
 
 _TYPES_AT_ONCE = 250
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from geneva_drive.drive.search.pages import approvals_page
-from geneva_drive.drive.views.bodies import approval_body, approval_item_body
+from geneva_drive.drive.views.execution_bodies import approval_body, approval_item_body
 from geneva_drive.errors import InvalidInput
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.statements.search.pages import ApprovalInbox

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from geneva_drive.drive.bulk.command import BulkCommand
-from geneva_drive.drive.views.bodies import key_body
+from geneva_drive.drive.bulk.bulk_command import BulkCommand
 from geneva_drive.drive.views.bulk_bodies import preview_body
+from geneva_drive.drive.views.execution_bodies import key_body
 from geneva_drive.errors import NotPermitted
 from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from geneva_drive.drive.search.pages import dead_letters_page
-from geneva_drive.drive.views.bodies import dead_letter_body
+from geneva_drive.drive.views.execution_bodies import dead_letter_body
 from geneva_drive.states import DeadLetterState
 from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered

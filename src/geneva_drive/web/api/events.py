@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from geneva_drive.definition.actor import Actor
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.search.pages import events_page
-from geneva_drive.drive.views.bodies import event_body, event_item_body
+from geneva_drive.drive.views.execution_bodies import event_body, event_item_body
 from geneva_drive.errors import InvalidInput
 from geneva_drive.web.messages import answers, cloud_events
 from geneva_drive.web.messages.documentation import answers as answered

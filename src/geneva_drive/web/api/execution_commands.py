@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.drive.views.bodies import execution_body, step_body
+from geneva_drive.drive.views.execution_bodies import execution_body, step_body
 from geneva_drive.errors import InvalidInput
 from geneva_drive.web.messages import execution_answers
 from geneva_drive.web.messages.documentation import answers as answered

@@ -13,7 +13,7 @@ from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.search.pages import audit_page, steps_page
 from geneva_drive.drive.search.search import search
 from geneva_drive.drive.views.audit_bodies import audit_row_body
-from geneva_drive.drive.views.bodies import (
+from geneva_drive.drive.views.execution_bodies import (
     created_body,
     execution_bodies,
     execution_body,

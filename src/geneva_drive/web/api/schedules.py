@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from geneva_drive.drive.views.bodies import schedule_body, schedule_run_body
+from geneva_drive.drive.views.execution_bodies import schedule_body, schedule_run_body
 from geneva_drive.web.api.execution_commands import Reason
 from geneva_drive.web.messages import answers
 from geneva_drive.web.messages.documentation import answers as answered

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sqlalchemy import Connection
 
 from geneva_drive.engine.claimed_execution import Claimed, with_documents, with_stored_nodes
-from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit import telemetry_events
 from geneva_drive.engine.commit.rows import claim_values
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.dialects.claim_request import ClaimRequest
@@ -122,5 +122,7 @@ def _whole(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
 def _announced(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
     if claimed and environment.events.wanted:
         now = environment.clock.now()
-        environment.events.emit(events.claimed(one.workflow, one.execution, now) for one in claimed)
+        environment.events.emit(
+            telemetry_events.claimed(one.workflow, one.execution, now) for one in claimed
+        )
     return claimed

@@ -17,7 +17,7 @@ from geneva_drive.engine.commit import commit
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution.result import Committed, Concluded
+from geneva_drive.engine.execution.body_end import Committed, Concluded
 from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.loops.cursor_saver import LoopMoved
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
@@ -36,14 +36,14 @@ from geneva_drive.errors import (
     NotMigrated,
     StorageError,
 )
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.storage.connections import typed_errors
 from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 _MAX_ROLLBACKS = 5
 _MAX_LOST_CONNECTIONS = 5
-_DELAY = RetryDelay(timedelta(milliseconds=50))
+_DELAY = InternalBackoff(timedelta(milliseconds=50))
 
 # What opening, completing or committing a transaction can raise.
 OUTSIDE_BODY = (

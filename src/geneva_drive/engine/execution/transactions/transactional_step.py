@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.engine import transaction_mark
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.execution.result import Committed, Concluded, MayChain
+from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.step_run import Failed, Run
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     ConnectionLost,

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.commit import events
+from geneva_drive.engine.commit import telemetry_events
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits.approvals import decision_links
 from geneva_drive.engine.waits.approvals.pending_request import (
@@ -111,7 +111,9 @@ def escalate_pending(
     )
     action = ApprovalAction.ESCALATED
     return [
-        events.approval_changed(one.request.workflow, approval, action, now, by=actor, to=one.role)
+        telemetry_events.approval_changed(
+            one.request.workflow, approval, action, now, by=actor, to=one.role
+        )
         for one, approval in zip(escalations, escalated, strict=True)
     ]
 
@@ -181,7 +183,7 @@ def _delegate(
     store.approval_people.put(connection, approval.id, to, {"is_assigned": True})
     store.approval_people.close_links(connection, [approval.id], request.now)
     append_audit(connection, environment, request, _DELEGATE, actor=person, reason=f"to {to}")
-    return events.approval_changed(
+    return telemetry_events.approval_changed(
         request.workflow, approval, ApprovalAction.DELEGATED, request.now, by=person, to=to
     )
 

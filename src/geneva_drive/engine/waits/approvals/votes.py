@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from geneva_drive.definition.options.approval_terms import APPROVE, REJECT
-from geneva_drive.engine.announcement import publish
-from geneva_drive.engine.commit import events
+from geneva_drive.engine.announcement import announce_commit
+from geneva_drive.engine.commit import telemetry_events
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
@@ -171,12 +171,12 @@ def _announce(environment: Environment, counted: _Counted, person: str) -> None:
     applied = counted.applied
     if applied is None:
         return
-    publish(environment, [applied])
+    announce_commit(environment, [applied])
     if environment.events.wanted:
         now = environment.clock.now()
         environment.events.emit(
             [
-                events.approval_changed(
+                telemetry_events.approval_changed(
                     applied.workflow, counted.approval, ApprovalAction.DECIDED, now, by=person
                 )
             ]

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.announcement import publish
+from geneva_drive.engine.announcement import announce_commit
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import ResumeRequest
@@ -38,7 +38,7 @@ def pass_deadlines(environment: Environment, waits: Sequence[tuple[Key, Key]]) -
     applied, late, workflows = environment.store.write(
         lambda connection: _pass(connection, environment, waits)
     )
-    publish(environment, applied)
+    announce_commit(environment, applied)
     announce_ends(environment, late, workflows, EventWaitState.TIMED_OUT)
     return len(late)
 

@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.waits import event_values
-from geneva_drive.engine.announcement import publish
+from geneva_drive.engine.announcement import announce_commit
 from geneva_drive.engine.commit.ended_run import Applied
-from geneva_drive.engine.commit.events import event_published, event_wait_changed
+from geneva_drive.engine.commit.telemetry_events import event_published, event_wait_changed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import ResumeRequest
 from geneva_drive.engine.waits.events.event_release import (
@@ -159,7 +159,7 @@ def hear(
         return []
     if heard.is_told and any(one.leaves_something_due for one in heard.applied):
         hints.went_along()
-    publish(environment, heard.applied)
+    announce_commit(environment, heard.applied)
     announce_ends(environment, heard.ended, heard.workflows, EventWaitState.HEARD, event.id)
     return [one.workflow_id for one in heard.ended]
 
@@ -377,5 +377,5 @@ def _wake(environment: Environment, wait: EventWaitRecord, *, has_found: bool) -
         )
         return release_waits(connection, environment, (), workflows, nothing, [present])
 
-    publish(environment, store.write(wake))
+    announce_commit(environment, store.write(wake))
     return True

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import contexts
-from geneva_drive.engine.commit import creation, events
+from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.environment import Environment
@@ -57,7 +57,7 @@ def _start(environment: Environment, event: EventRecord, type_name: str) -> bool
     )
     if isinstance(started, Created):
         if environment.events.wanted:
-            environment.events.emit(events.created(started.workflow, started.firsts))
+            environment.events.emit(telemetry_events.created(started.workflow, started.firsts))
         environment.wakeups.ring()
     return started is not None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.announcement import publish
+from geneva_drive.engine.announcement import announce_commit
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import Change, unchanged
@@ -74,5 +74,5 @@ def _announce(environment: Environment, event: EventRecord, released: ReleasedWa
     [workflow] = workflows.values()
     moves = [released_wait(one._replace(state=StepState.WAITING, stop=None)) for one in executions]
     change = Change(record=workflow, workflow=unchanged(workflow), executions=tuple(moves))
-    publish(environment, [Applied(change=change, workflow=workflow)])
+    announce_commit(environment, [Applied(change=change, workflow=workflow)])
     announce_ends(environment, [wait], workflows, EventWaitState.HEARD, event.id)

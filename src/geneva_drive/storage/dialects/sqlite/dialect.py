@@ -18,7 +18,7 @@ from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from geneva_drive.errors import InvalidInput
-from geneva_drive.own_retry_delay import RetryDelay
+from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.base import Dialect, Started
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
@@ -43,7 +43,7 @@ READS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BUSY_TIMEOUT = timedelta(seconds=30)
-_RETRY_DELAY = RetryDelay(timedelta(microseconds=100), longest=timedelta(microseconds=500))
+_RETRY_DELAY = InternalBackoff(timedelta(microseconds=100), longest=timedelta(microseconds=500))
 
 
 class SQLite(Dialect):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from geneva_drive.storage.schema.conditions import workflow_type
+from geneva_drive.storage.schema.execution_conditions import workflow_type
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

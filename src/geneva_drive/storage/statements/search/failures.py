@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ACTIVE_STEP_STATES, StepState, WorkflowState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_failed_execution
+from geneva_drive.storage.schema.execution_conditions import is_failed_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.search.workflow_traits import FailureTraits, failure_conditions

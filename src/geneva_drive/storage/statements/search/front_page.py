@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, and_, exists, func, literal, or_, sel
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import ApprovalState, DeadLetterState, StepState, WorkflowState
-from geneva_drive.storage.schema.conditions import workflow_type
+from geneva_drive.storage.schema.execution_conditions import workflow_type
 from geneva_drive.storage.schema.records import (
     WORKFLOW_COLUMNS,
     DeadLetterRecord,
@@ -24,7 +24,7 @@ from geneva_drive.storage.schema.records import (
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
 from geneva_drive.storage.statements.dead_letters import read_dead_letter
-from geneva_drive.storage.statements.portions import portions
+from geneva_drive.storage.statements.statement_portions import portions
 
 _TYPES = 100  # whose workflows are counted in one statement
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, and_, or_, select
 
-from geneva_drive.storage.schema.conditions import is_done_execution
+from geneva_drive.storage.schema.execution_conditions import is_done_execution
 from geneva_drive.storage.schema.records import AuditRecord, ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.attempts import insertion_order

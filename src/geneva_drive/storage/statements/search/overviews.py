@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, case, func, select
 
 from geneva_drive.states import Outcome, StepState
-from geneva_drive.storage.schema.conditions import is_active_execution, is_done_execution
+from geneva_drive.storage.schema.execution_conditions import is_active_execution, is_done_execution
 from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 

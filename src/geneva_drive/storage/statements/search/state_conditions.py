@@ -9,7 +9,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import StepState, WorkflowState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_active_execution
+from geneva_drive.storage.schema.execution_conditions import is_active_execution
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilter
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from geneva_drive.states import ApprovalState, EventWaitState, Outcome, StepState
-from geneva_drive.storage.schema.conditions import is_worker_execution
+from geneva_drive.storage.schema.execution_conditions import is_worker_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

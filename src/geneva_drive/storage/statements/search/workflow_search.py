@@ -24,7 +24,7 @@ from geneva_drive.states import (
     WorkflowState,
 )
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.schema.conditions import is_failed_execution
+from geneva_drive.storage.schema.execution_conditions import is_failed_execution
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.search.state_conditions import StateConditions

@@ -18,7 +18,10 @@ from geneva_drive.states import (
     StepState,
     WorkflowState,
 )
-from geneva_drive.storage.schema.conditions import is_active_execution, is_failed_execution
+from geneva_drive.storage.schema.execution_conditions import (
+    is_active_execution,
+    is_failed_execution,
+)
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 

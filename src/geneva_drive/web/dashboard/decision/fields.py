@@ -10,7 +10,7 @@ from typing import Any
 from geneva_drive.definition.nodes.phrases import from_name
 from geneva_drive.definition.options.approval_terms import REJECT
 from geneva_drive.drive.approvals.approval import Approval
-from geneva_drive.drive.views.bodies import approval_item_body
+from geneva_drive.drive.views.execution_bodies import approval_item_body
 from geneva_drive.masked_fields import MASK
 from geneva_drive.web.dashboard.decision.shown_values import words
 

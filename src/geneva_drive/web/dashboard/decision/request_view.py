@@ -10,7 +10,7 @@ from geneva_drive.definition.nodes.phrases import from_name, member_of
 from geneva_drive.definition.options.approval_terms import REJECT
 from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.consequences.consequence import Consequence
-from geneva_drive.drive.views.bodies import approval_item_body
+from geneva_drive.drive.views.execution_bodies import approval_item_body
 from geneva_drive.errors import InvalidInput, InvalidRecord, NotFound
 from geneva_drive.web.dashboard.decision import votes
 from geneva_drive.web.dashboard.decision.fields import FormField, fields_of

@@ -18,9 +18,9 @@ from geneva_drive.drive.definitions.known_definitions import (
     require_known,
     schema_of,
 )
+from geneva_drive.drive.definitions.known_types import DefinedNode
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import GraphView
-from geneva_drive.drive.workflow_page.definitions import DefinedNode
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer

@@ -9,9 +9,9 @@ from fastapi.responses import Response
 
 from geneva_drive.drive.bulk.bulk import BulkLimits
 from geneva_drive.errors import InvalidInput, NotPermitted
-from geneva_drive.web.dashboard.pages.failures.pace import limits_in
 from geneva_drive.web.dashboard.pages.failures.page import COMMANDS, FailureFilter
 from geneva_drive.web.dashboard.pages.failures.question import WHERE
+from geneva_drive.web.dashboard.pages.failures.resume_pace import limits_in
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import PostedForm

@@ -17,7 +17,7 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.errors import InvalidInput, InvalidStateError, NotPermitted
 from geneva_drive.states import Need, WorkflowState
 from geneva_drive.storage.schema import keys
-from geneva_drive.web.dashboard.pages.failures.pace import limits_in
+from geneva_drive.web.dashboard.pages.failures.resume_pace import limits_in
 from geneva_drive.web.dashboard.pages.workflows.address import Address, read_address
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer

@@ -31,7 +31,7 @@ class DefinedNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowDefinition:
+class KnownType:
     """What is known of a type of workflows; without the class, only what workers report."""
 
     type: str
@@ -51,7 +51,7 @@ class WorkflowDefinition:
         return self.workers > 0
 
 
-def list_definitions(drive: Drive) -> list[WorkflowDefinition]:
+def list_known_types(drive: Drive) -> list[KnownType]:
     """Return the definitions, sorted by type, in a few statements."""
     store, lease = drive.store, drive.settings.lease
 
@@ -79,9 +79,9 @@ def list_definitions(drive: Drive) -> list[WorkflowDefinition]:
     ]
 
 
-def _described(type_name: str, definition: Definition | None, **known: Any) -> WorkflowDefinition:
+def _described(type_name: str, definition: Definition | None, **known: Any) -> KnownType:
     if definition is None:
-        return WorkflowDefinition(
+        return KnownType(
             type=type_name,
             is_imported=False,
             signature=None,
@@ -93,7 +93,7 @@ def _described(type_name: str, definition: Definition | None, **known: Any) -> W
             **known,
         )
     schedule = definition.schedule
-    return WorkflowDefinition(
+    return KnownType(
         type=type_name,
         is_imported=True,
         signature=definition.signature,

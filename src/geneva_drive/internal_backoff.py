@@ -9,10 +9,10 @@ _MAX_DOUBLINGS = 30  # keeps the number finite, however often something is retri
 
 
 @dataclass(frozen=True, slots=True)
-class RetryDelay:
+class InternalBackoff:
     """The delays of one kind of retry.
 
-    >>> delay = RetryDelay(first=timedelta(seconds=1), longest=timedelta(seconds=5))
+    >>> delay = InternalBackoff(first=timedelta(seconds=1), longest=timedelta(seconds=5))
     >>> [delay.before(retry) for retry in (1, 2, 3, 4)]
     [1.0, 2.0, 4.0, 5.0]
     """

@@ -15,7 +15,7 @@ from geneva_drive.drive.approvals.approval import Approval, ApprovalVote
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.bulk.progress import BulkProgress
 from geneva_drive.drive.explanation.explanation import explain_many, explain_new
-from geneva_drive.drive.failures.message import normalised
+from geneva_drive.drive.failures.message_pattern import normalised
 from geneva_drive.drive.graph.graph_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.publication import HeardBy, PublishedEvent
