@@ -93,9 +93,9 @@ def test_an_entry_shows_its_snapshot(
 ) -> None:
     page = operator.get(path_of(sqlite_drive)).text
 
-    assert "The last error ValueError in pack , attempt" in words_of(page)
+    assert "The last error in pack , attempt" in words_of(page)
     assert "Unfinished nodes then pack failed" in words_of(page)
-    assert "Retry…" in page
+    assert "Retry it…" in page
     assert "<script>" not in page
 
 
