@@ -168,6 +168,7 @@ def test_a_schedule_is_paused_resumed_and_run(operator: Browser, sqlite_drive: g
     assert "No workflow was started." in page
     assert "By hand, by Ingrid Dahl. Workflow" in page
     assert "was ongoing." in page
+    assert "Of its last 2 runs, 1 was skipped." in page
     states = [run.state for run in sqlite_drive.schedules.runs("DashboardCleanup")]
     assert sorted(states) == ["skipped", "started"]
     rows = rows_of(operator.get("/audit").text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -144,7 +145,7 @@ def show(request: Request, drive: CurrentDrive, type: str, confirm: str | None =
         "workflows": _workflows(drive, runs),
         "runs": [RunRow(one) for one in runs],
         "most": _RUNS_SHOWN,
-        "skipped": sum(one.state == "skipped" for one in runs),
+        "lost": _lost([RunRow(one) for one in runs]),
         "question": questions(schedule).get(confirm or ""),
         "is_late": confirm in ("pause", "resume", "run") and confirm not in questions(schedule),
         "commands": questions(schedule),
@@ -152,6 +153,17 @@ def show(request: Request, drive: CurrentDrive, type: str, confirm: str | None =
         "missed_words": MISSED_WORDS,
     }
     return render(request, "pages/schedule.html", values, here="schedules")
+
+
+def _lost(runs: Sequence[RunRow]) -> str:
+    """Return how many of the runs that are shown started no workflow."""
+    counts = Counter(one.word for one in runs)
+    found = [
+        f"{counts[word]} {'was' if counts[word] == 1 else 'were'} {word}"
+        for word in ("missed", "skipped")
+        if counts[word]
+    ]
+    return f" Of its last {plural(len(runs), 'run')}, {' and '.join(found)}." if found else ""
 
 
 def own_clock(timezone: str, at: datetime) -> str:

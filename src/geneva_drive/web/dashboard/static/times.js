@@ -47,10 +47,10 @@ export function writeTimes(part) {
     if (time.textContent !== text) time.textContent = text;
     if (!time.title) time.title = at.toLocaleString();
   }
-  for (const zone of part.querySelectorAll("[data-zone]")) {
-    const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    if (name) zone.textContent = name;
-  }
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const zone of part.querySelectorAll("[data-zone]")) if (name) zone.textContent = name;
+  // A clock of another zone tells a viewer who lives there nothing.
+  for (const other of part.querySelectorAll("[data-clock-of]")) other.hidden = other.dataset.clockOf === name;
 }
 
 setInterval(() => writeTimes(document), 10000);
