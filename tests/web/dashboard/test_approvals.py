@@ -80,7 +80,7 @@ def test_the_inbox_has_what_is_mine_first(
     assert "1 approval waits for you , the first until" in mine
     assert f"Pay 80 to {HOSTILE}?" in mine
     assert "Nothing waits for you. 1 approval waits for others." in other
-    assert "Waits for a treasurer, since" in other
+    assert "Waits for a treasurer, asked" in other
 
 
 def test_an_empty_inbox_says_that_nothing_waits(treasurer: Browser) -> None:
@@ -108,6 +108,8 @@ def test_decided_requests_have_their_list(
     back = treasurer.get(address_of(last, "prev")).text
 
     assert "Nothing was decided yet" in nothing
+    assert "The latest one was canceled" in words_of(page)
+    assert "The latest one" not in words_of(last)
     assert 'href="/approvals?state=decided"' in inbox
     assert [row[:5] for row in rows_of(page)] == [
         ["canceled", "Pay 80 to Carl?", "DashboardPayout Payee Carl", "nobody", ""],
