@@ -85,8 +85,8 @@ def test_the_page_of_a_class_has_its_graph_nodes_and_schema(viewer: Browser) -> 
     page = viewer.get("/definitions/DashboardCar").text
     words = words_of(page)
 
-    assert "0 workflows are ongoing. No running worker serves it. Build a car." in words
-    assert "weld step weld the frame" in words
+    assert "No workflow is ongoing. No running worker serves it. Build a car." in words
+    assert "weld step Weld the frame" in words
     assert '"price": {' in words
     assert 'href="#node-weld"' in page
     assert "Start a workflow" not in words

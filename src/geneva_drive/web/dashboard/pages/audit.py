@@ -60,7 +60,7 @@ def show(
         "given": given,
         "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
         "commands": sorted({*COMMANDS, *(one.command for one in page.items)}),
-        "lead": _lead(page, given, is_first=place.cursor is None),
+        "lead": _lead(page),
         "newest": None if place.cursor is None else _path(given),
         "newer": None if page.newer_cursor is None else _path(given, newer=page.newer_cursor),
         "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
@@ -101,11 +101,7 @@ def _path(given: dict[str, str], without: str | None = None, **changed: str) -> 
     return f"{PATH}?{query}" if query else PATH
 
 
-def _lead(page: Page[AuditEntryRow], given: dict[str, str], *, is_first: bool) -> str:
-    if not page.items:
-        return ""
-    people = {one.actor for one in page.items}
-    entries, actors = plural(len(page.items), "act"), plural(len(people), "actor")
-    which = "The latest" if is_first else "Earlier:"
-    also = " that match" if given else ""
-    return f"{which} {entries}{also}, by {actors}. Who started a workflow stands on its page."
+def _lead(page: Page[AuditEntryRow]) -> str:
+    commands = plural(len(page.items), "command")
+    actors = plural(len({one.actor for one in page.items}), "actor")
+    return f"{commands} by {actors}. A workflow's page says who started it."

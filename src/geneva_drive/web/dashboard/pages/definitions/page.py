@@ -102,6 +102,8 @@ def _lead(known: KnownDefinition) -> tuple[str, str]:
     ongoing = known.ongoing
     is_one = ongoing.is_exact and ongoing.count == 1
     first = f"{ongoing} {'workflow is' if is_one else 'workflows are'} ongoing."
+    if ongoing.count == 0:
+        first = "No workflow is ongoing."
     rest = []
     if not known.is_enabled:
         rest.append("It is disabled: no workflow of it starts.")
