@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from geneva_drive.drive.graph.graph_view import NodeView
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.durations import describe
 from geneva_drive.states import StepState

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from geneva_drive.cli.output.console import make_table, moment, plain, state_text
 from geneva_drive.drive.elapsed import took
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.graph_view import GraphView
 from geneva_drive.drive.graph.groups import fold_alike, folded_name, single_nodes
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.state_counts import done_first, most_important, word_for
 from geneva_drive.states import StepState
 

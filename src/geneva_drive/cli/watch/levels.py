@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView, view_of_workflow
+from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.graph.groups import fold_alike, folded_name
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import GraphRecord
 

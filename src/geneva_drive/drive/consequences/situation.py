@@ -20,7 +20,8 @@ from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import ExceptionAction, ExceptionPolicy
 from geneva_drive.drive.consequences import document_walk
 from geneva_drive.drive.consequences.fate import Fate
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.graph_view import GraphView
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import WorkflowRecord

@@ -13,7 +13,8 @@ from geneva_drive.declarative.steps import ConditionStep, ForeachStep, ParallelS
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.graph_view import GraphView
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.states import Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
@@ -19,6 +16,8 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.batch_workers import worker_id
@@ -45,22 +44,6 @@ _FURTHEST_FROM_DONE = (
     StepState.PENDING,
 )
 _KINDS: Mapping[str | None, NodeKind] = {CHILD_JOB: NodeKind.CHILD, BATCH_JOB: NodeKind.BATCH}
-
-
-class NodeView(NamedTuple):  # a tuple, because a large graph has 100,000 of them
-    """A node, with its state if it belongs to a workflow."""
-
-    id: str
-    name: str
-    kind: NodeKind
-    job: str | None = None
-    partitions: int = 1
-    state: StepState | None = None  # None for a node of a class
-    outcome: Outcome | None = None
-    attempt_number: int = 0
-    scheduled_for: datetime | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,18 +179,6 @@ def _only_reached(view: GraphView, reached: Container[str]) -> GraphView:
     bridged = Graph.of(edges, removed={key for key in view.nodes if key not in reached})
     kept = {key: node for key, node in view.nodes.items() if key in reached}
     return GraphView(kept, Graph.of({key: bridged.parents[key] for key in kept}))
-
-
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Stop the collector while many objects are made: it would double the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _of_class(node: Node) -> NodeView:

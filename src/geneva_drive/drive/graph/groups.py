@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.drive.graph.graph_view import GraphView, without_garbage_collection
+from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.graph_view import GraphView
 
 FEWEST_FOLDED = 9
 

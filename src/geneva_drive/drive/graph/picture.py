@@ -10,8 +10,9 @@ from datetime import datetime
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.elapsed import took
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.graph_view import GraphView
 from geneva_drive.drive.graph.groups import Groups, folded_name
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.state_counts import done_first, most_important, word_for
 from geneva_drive.states import Outcome, StepState
 

@@ -16,7 +16,7 @@ from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.bulk.progress import BulkProgress
 from geneva_drive.drive.explanation.explanation import explain_many, explain_new
 from geneva_drive.drive.failures.message_pattern import normalised
-from geneva_drive.drive.graph.graph_view import NodeView
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.publication import HeardBy, PublishedEvent
 from geneva_drive.drive.schedules import Schedule, ScheduleRun

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.graph_view import GraphView
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.views.execution_bodies import node_body
 
 

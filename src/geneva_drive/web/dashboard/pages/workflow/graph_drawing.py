@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.graph.graph_view import GraphView, NodeView
+from geneva_drive.drive.graph.graph_view import GraphView
 from geneva_drive.drive.graph.groups import fold_alike
 from geneva_drive.drive.graph.layout import Gaps, Layout, Size, lay_out
+from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.picture import Box, Picture, one_line, picture_of
 from geneva_drive.drive.graph.state_counts import done_first
 from geneva_drive.states import Outcome, StepState, is_done

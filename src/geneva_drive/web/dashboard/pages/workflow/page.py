@@ -12,11 +12,8 @@ from geneva_drive.definition.nodes.phrases import member_of
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph.graph_view import (
-    GraphView,
-    view_of_workflow,
-    without_garbage_collection,
-)
+from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.workflow_page.timeline import read_timeline
 from geneva_drive.errors import StepNotDefined, UnknownWorkflowClass
