@@ -22,7 +22,7 @@ from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition, view_of_workflow
-from geneva_drive.drive.graph.groups import fold_alike, single_nodes
+from geneva_drive.drive.graph.groups import single_nodes
 from geneva_drive.drive.graph.picture import picture_of
 from geneva_drive.drive.views.graph_body import graph_body
 from geneva_drive.engine.documents import documents
@@ -85,7 +85,7 @@ def command(
         return
     chosen = _form(form, output)
     view = view.with_workers() if unfolded else view
-    groups = single_nodes(view) if unfolded else fold_alike(view)
+    groups = single_nodes(view.graph) if unfolded else view.folded
     picture = picture_of(view, groups, title=title, now=drive.clock.now())
     _write(_WRITERS[chosen](picture), output)
 

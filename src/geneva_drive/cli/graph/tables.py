@@ -12,7 +12,7 @@ from rich.text import Text
 from geneva_drive.cli.output.console import make_table, moment, plain, state_text
 from geneva_drive.drive.elapsed import took
 from geneva_drive.drive.graph.graph_view import GraphView
-from geneva_drive.drive.graph.groups import fold_alike, folded_name, single_nodes
+from geneva_drive.drive.graph.groups import folded_name, single_nodes
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.state_counts import done_first, most_important, word_for
 from geneva_drive.states import StepState
@@ -22,9 +22,9 @@ _MOST_ROWS = 30
 
 def nodes_by_level(view: GraphView, now: datetime) -> RenderableType:
     """Return a table of the nodes; if there are too many, nodes that are alike share a line."""
-    groups = single_nodes(view)
+    groups = single_nodes(view.graph)
     if len(groups) > _MOST_ROWS:
-        groups = fold_alike(view)
+        groups = view.folded
     level_of = {key: level for level, keys in enumerate(view.graph.levels, 1) for key in keys}
     table = make_table("Level", "Node", "Outcome", "Attempt", "When (UTC)", "Took")
     table.columns[0].justify = table.columns[3].justify = "right"

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
-from geneva_drive.drive.graph.groups import fold_alike, folded_name
+from geneva_drive.drive.graph.groups import folded_name
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import GraphRecord
@@ -113,7 +113,7 @@ def _is_done(node: NodeView) -> bool:
 def _names(view: GraphView) -> list[str]:
     level_of = {key: level for level, keys in enumerate(view.graph.levels) for key in keys}
     names: list[list[str]] = [[] for _ in view.graph.levels]
-    for group in fold_alike(view):
+    for group in view.folded:
         nodes = [view.nodes[key] for key in group]
         name = nodes[0].name
         if len(nodes) > 1:

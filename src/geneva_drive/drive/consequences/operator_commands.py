@@ -150,11 +150,7 @@ def passable(situation: Situation) -> list[str]:
         present = situation.workflow.next_step_name
         is_known = present in situation.view.nodes and not situation.running
         return [present] if is_known and present is not None else []
-    due = [
-        key
-        for key in situation.active
-        if not situation.is_running(key) and key not in situation.expansions
-    ]
+    due = [key for key in situation.due if key not in situation.expansions]
     return [*situation.failed, *due]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _NO_OPTIONS = Options()
 _AHEAD = (None, StepState.PENDING, StepState.SCHEDULED)
+_FEW_PARENTS = 100
 _UNDONE = (StepState.FAILED, StepState.CANCELED)
 
 
@@ -134,9 +136,6 @@ class Situation:
     def is_active(self, node_id: str) -> bool:
         return self.node(node_id).state in ACTIVE_STEP_STATES
 
-    def is_running(self, node_id: str) -> bool:
-        return self.node(node_id).state is StepState.IN_PROGRESS
-
     def has_failed(self, node_id: str) -> bool:
         return self.node(node_id).state in _UNDONE
 
@@ -156,6 +155,34 @@ class Situation:
             if fate is not None:
                 found[key] = fate
         return found
+
+    def fates_of_parents(self, node_id: str, own: Mapping[str, Fate]) -> AbstractSet[Fate]:
+        """Return the fates of the nodes before a node; `own` are those that a command changes.
+
+        Several commands are weighed, and a node may have 100,000 parents: of these, the fates that
+        no command changes are counted once.
+        """
+        parents, known = self.graph.parents[node_id], self.known_fates
+        if len(parents) <= _FEW_PARENTS:
+            return {own.get(each) or known[each] for each in parents}
+        among, counts = self._counted_parents(node_id)
+        changed = [each for each in own if each in among]
+        before = Counter(known.get(each) for each in changed)
+        unchanged = {fate for fate, count in counts.items() if count > before[fate]}
+        return unchanged | {own[each] for each in changed}
+
+    def _counted_parents(self, node_id: str) -> tuple[AbstractSet[str], Mapping[Fate, int]]:
+        counted = self._counted.get(node_id)
+        if counted is None:
+            among = frozenset(self.graph.parents[node_id])
+            fates = map(self.known_fates.get, among)
+            counts = Counter(fate for fate in fates if fate is not None)
+            counted = self._counted[node_id] = (among, counts)
+        return counted
+
+    @cached_property
+    def _counted(self) -> dict[str, tuple[AbstractSet[str], Mapping[Fate, int]]]:
+        return {}
 
     def _fate_in_chain(self, node_id: str) -> Fate | None:
         place = self.place_in_chain(node_id)
@@ -212,6 +239,12 @@ class Situation:
     @property
     def active(self) -> list[str]:
         return [key for state in sorted(ACTIVE_STEP_STATES) for key in self.all_with(state)]
+
+    @property
+    def due(self) -> list[str]:
+        """The active nodes that do not run."""
+        states = sorted(ACTIVE_STEP_STATES - {StepState.IN_PROGRESS})
+        return [key for state in states for key in self.all_with(state)]
 
     @property
     def failed(self) -> list[str]:

@@ -41,7 +41,7 @@ def walk(
     parents_of = situation.graph.parents
     # Several commands are weighed, and each touches few of up to 100,000 nodes.
     touched = {**dict.fromkeys(again, Fate.ACTIVE), **dict.fromkeys(done, Fate.DONE)}
-    fates = {**situation.known_fates, **touched}
+    fates = dict(touched)  # beside those that are known
     ahead: dict[Fate, list[str]] = {fate: [] for fate in Fate}
     alike: dict[tuple[str, ...], Fate] = {}  # the nodes of a fan-out have the same parents
     for node_id in situation.undecided:
@@ -84,7 +84,7 @@ def _unreached(
     situation: Situation, node_id: str, fates: Mapping[str, Fate], chosen: Chosen
 ) -> Fate:
     parents = situation.graph.parents[node_id]
-    found = set(map(fates.__getitem__, parents))
+    found = situation.fates_of_parents(node_id, fates)
     if Fate.BLOCKED in found:
         return Fate.BLOCKED
     if chosen and any(_leaves_out(chosen, parent, node_id) for parent in parents):
@@ -95,7 +95,12 @@ def _unreached(
     deciding = (
         [each for each in parents if each in situation.deciding] if situation.deciding else ()
     )
-    open_parents = [each for each in deciding if fates[each] not in _OVER and each not in chosen]
+    known = situation.known_fates
+    open_parents = [
+        each
+        for each in deciding
+        if (fates.get(each) or known[each]) not in _OVER and each not in chosen
+    ]
     if Fate.UNCERTAIN in found or any(map(situation.may_end, open_parents)):
         return Fate.UNCERTAIN
     if any(map(situation.chooses, open_parents)):

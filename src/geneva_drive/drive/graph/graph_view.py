@@ -17,7 +17,9 @@ from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.groups import Groups, fold_alike
 from geneva_drive.drive.graph.node_view import NodeView
+from geneva_drive.drive.graph.outline import Outline, outlines_of
 from geneva_drive.engine.documents import documents
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.batch_workers import worker_id
@@ -57,6 +59,14 @@ class GraphView:
     graph: Graph
     workers: Mapping[str, Sequence[NodeView]] = field(default_factory=dict)  # by their node
     untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document did not follow
+    outline: Outline | None = None  # of a dynamic workflow
+
+    @property
+    def folded(self) -> Groups:
+        """The groups of nodes that are alike."""
+        if self.outline is not None:
+            return self.outline.folded
+        return fold_alike(self.nodes, self.graph)
 
     def every_node(self) -> Iterator[NodeView]:
         """Yield the nodes, with workers in the place of the node that they belong to."""
@@ -150,7 +160,7 @@ def _with_expansions(
         if node is not None and ids:  # a map without items has no worker
             found = [NodeView(each, each, node.kind, node.job, 1, *tried[each]) for each in ids]
             nodes[key], workers[key] = _as_a_whole(node, expansion, found), found
-    return GraphView(nodes, view.graph, workers)
+    return GraphView(nodes, view.graph, workers, outline=view.outline)
 
 
 def _as_a_whole(
@@ -225,20 +235,38 @@ def _with_state(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
 
 
 def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) -> GraphView:
-    shapes = store.overviews.shapes(connection, record.id)
+    version = store.graphs.version(connection, record.id)
+    outline = outlines_of(store).get(version, lambda: _read_outline(connection, store, record.id))
     attempts = store.overviews.latest_attempts(connection, record.id)
+    nodes = dict(outline.nodes)
+    for key, tried in attempts.items():
+        node = nodes.get(key)
+        if node is not None:
+            nodes[key] = NodeView._make((*node[:_STATELESS], *tried))
+    for key in outline.batch_workers:
+        # A batch that was skipped has an idle worker and no expansion.
+        idle = attempts.get(worker_id(key, 0))
+        node = outline.nodes[key]
+        nodes[key] = node if idle is None else NodeView._make((*node[:_STATELESS], *idle))
+    view = GraphView(nodes, outline.graph, outline=outline)
+    expansions = store.expansions.of(connection, record.id)
+    return _with_expansions(None, view, expansions, attempts) if expansions else view
+
+
+_STATELESS = NodeView._fields.index("state")
+
+
+def _read_outline(connection: Connection, store: Store, workflow_id: Key) -> Outline:
+    shapes = store.overviews.shapes(connection, workflow_id)
     nodes = {}
     for key, name, job, _, scheduling in shapes:
         kind = _KINDS.get(job, NodeKind.TASK) if scheduling is None else _kind(job, scheduling)
-        # A batch that was skipped has an idle worker and no expansion.
-        tried = attempts.get(worker_id(key, 0) if kind is NodeKind.WORKER else key)
-        if tried is None:
-            nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
-        else:
-            nodes[key] = NodeView(key, name, kind, job, 1, *tried)
-    view = GraphView(nodes, Graph.of(dict(_edges(shapes))))
-    expansions = store.expansions.of(connection, record.id)
-    return _with_expansions(None, view, expansions, attempts) if expansions else view
+        nodes[key] = NodeView(key, name, kind, job, 1, StepState.PENDING)
+    return Outline(
+        nodes=nodes,
+        graph=Graph.of(dict(_edges(shapes))),
+        batch_workers=[key for key, node in nodes.items() if node.kind is NodeKind.WORKER],
+    )
 
 
 def _kind(job: str | None, scheduling: str) -> NodeKind:

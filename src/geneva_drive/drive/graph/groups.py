@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
-from geneva_drive.drive.graph.graph_view import GraphView
+from geneva_drive.drive.graph.node_view import NodeView
 
 FEWEST_FOLDED = 9
 
@@ -18,28 +18,28 @@ _NUMBER_AT_END = re.compile(r"[-_ .#(\[]*\d+[)\]]?$")
 Groups = list[list[str]]
 
 
-def single_nodes(view: GraphView) -> Groups:
-    return [[key] for level in view.graph.levels for key in level]
+def single_nodes(graph: Graph) -> Groups:
+    return [[key] for level in graph.levels for key in level]
 
 
-def fold_alike(view: GraphView) -> Groups:
+def fold_alike(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
     """Group the nodes of a level that call the same job or have like names, and like neighbours.
 
     Neighbours are alike if they are the same or form one group: each stage of a fan-out becomes one
     group. Groups with fewer than `FEWEST_FOLDED` nodes are split into single nodes.
     """
     with without_garbage_collection():
-        return _folded(view)
+        return _folded(nodes, graph)
 
 
-def _folded(view: GraphView) -> Groups:
-    groups = _alike(view)
+def _folded(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
+    groups = _alike(nodes, graph)
     group_of = {key: number for number, group in enumerate(groups) for key in group}
     changed = True
     while changed:
         changed = False
         for number in range(len(groups)):
-            parts = _parts(view.graph, groups[number], group_of)
+            parts = _parts(graph, groups[number], group_of)
             if len(parts) == 1:
                 continue
             changed = True
@@ -48,17 +48,17 @@ def _folded(view: GraphView) -> Groups:
                 for key in part:
                     group_of[key] = len(groups)
                 groups.append(part)
-    ordered = itertools.chain.from_iterable(view.graph.levels)
+    ordered = itertools.chain.from_iterable(graph.levels)
     places = {key: place for place, key in enumerate(ordered)}
     return sorted(groups, key=lambda group: places[group[0]])
 
 
-def _alike(view: GraphView) -> Groups:
+def _alike(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
     groups: Groups = []
-    for level in view.graph.levels:
+    for level in graph.levels:
         alike: defaultdict[object, list[str]] = defaultdict(list)
         for key in level:
-            node = view.nodes[key]
+            node = nodes[key]
             called = node.job if node.job is not None else _NUMBER_AT_END.sub("", node.name)
             alike[node.kind, called].append(key)
         groups += _apart(alike.values())

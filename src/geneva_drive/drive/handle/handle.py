@@ -75,7 +75,11 @@ class WorkflowHandle(HandleAsyncForms[W]):
             )
         except WorkflowNotFound:
             pass  # deleted since: the handle still knows how it ended
-        return self._drive.explain(now._record, now._oldest)
+        return now.why_as_read()
+
+    def why_as_read(self) -> str:
+        """Return the sentence about the workflow as this handle has read it, for a page."""
+        return self._drive.explain(self._record, self._oldest)
 
     def timeline(self) -> Timeline:
         """Return when each node ran and waited; of a huge workflow, the first 200 nodes."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Update, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, delete, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.storage.dialects.base import Dialect
@@ -35,6 +35,7 @@ class Graphs:
         self._graphs = tables.graphs
         self._nodes = tables.graph_nodes
         self._joins = tables.graph_joins
+        self._audit_entries = tables.audit_entries
         self._dialect = dialect
 
     def insert(
@@ -77,6 +78,19 @@ class Graphs:
 
     def get(self, connection: Connection, workflow_id: Key) -> GraphRecord | None:
         return self.get_many(connection, [workflow_id]).get(workflow_id)
+
+    def version(self, connection: Connection, workflow_id: Key) -> tuple[Key, str, int]:
+        """Return what is another one whenever the stored graph is replaced.
+
+        An import may rename nodes and leave their signature as it was, but it is audited.
+        """
+        g, a = self._graphs.c, self._audit_entries.c
+        imports = select(func.count()).where(
+            a.workflow_id == workflow_id, a.command == "import_dag"
+        )
+        query = select(g.signature, imports.scalar_subquery()).where(g.workflow_id == workflow_id)
+        signature, count = connection.execute(query).one()
+        return workflow_id, signature, count
 
     def get_many(
         self, connection: Connection, workflow_ids: Sequence[Key]

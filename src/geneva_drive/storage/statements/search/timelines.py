@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from geneva_drive.states import ApprovalState, EventWaitState, Outcome, StepState
 from geneva_drive.storage.schema.execution_conditions import is_worker_execution
@@ -72,7 +72,9 @@ class Timelines:
 
     def workers(self, connection: Connection, workflow_id: Key) -> list[WorkersSpan]:
         """Return the workers of each batch and map, added up by state."""
-        c = self._tables.step_executions.c
+        c, x = self._tables.step_executions.c, self._tables.expansions.c
+        # Without a batch or map, no execution is read: a fan-out may have 100,000.
+        has_any = exists().where(x.workflow_id == workflow_id)
         query = (
             select(
                 c.step_name,
@@ -81,7 +83,7 @@ class Timelines:
                 func.min(c.started_at),
                 func.max(c.finished_at),
             )
-            .where(c.workflow_id == workflow_id, is_worker_execution(self._tables))
+            .where(has_any, c.workflow_id == workflow_id, is_worker_execution(self._tables))
             .group_by(c.step_name, c.state)
         )
         return [

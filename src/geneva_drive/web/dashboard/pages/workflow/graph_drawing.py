@@ -9,7 +9,6 @@ from datetime import datetime
 
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph.graph_view import GraphView
-from geneva_drive.drive.graph.groups import fold_alike
 from geneva_drive.drive.graph.layout import Gaps, Layout, Size, lay_out
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.picture import Box, Picture, one_line, picture_of
@@ -105,7 +104,7 @@ def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
     """Return the drawing of a workflow's graph; fan-outs and batches are folded."""
     counts = Counter(node.state or StepState.PENDING for node in view.every_node())
     total = sum(counts.values())
-    picture = picture_of(view, fold_alike(view), title="", now=now)
+    picture = picture_of(view, view.folded, title="", now=now)
     is_too_large = len(picture.boxes) > MOST_BOXES
     layout = None if is_too_large else _laid_out(picture)
     return GraphDrawing(

@@ -27,13 +27,13 @@ class Headline:
 def headline_of(
     drive: Drive,
     workflow: WorkflowHandle[Any],
+    why: str,
     *,
     failure: NodeAttempts | None,
     possible: Sequence[Consequence],
     reader: str,
 ) -> Headline:
     """Return what the page opens with; the error itself stands in a box below it."""
-    why = workflow.why()
     if workflow.needs is Need.PERSON:
         asked = waiting_sentence(drive, workflow.id, reader)
         return Headline(why) if asked is None else Headline(asked, why)

@@ -68,6 +68,7 @@ def _values(
     on: str | None,
 ) -> dict[str, Any]:
     workflow, permissions = find(drive, workflow_id), permissions_of(request)
+    why = workflow.why_as_read()  # at once: its executions are read together with it
     now = drive.clock.now()
     view = _view(drive, workflow)
     selected = _selected(view, node)
@@ -78,7 +79,9 @@ def _values(
     failure = _failure(drive, workflow, view)
     return {
         "workflow": workflow,
-        "headline": headline_of(drive, workflow, failure=failure, possible=possible, reader=reader),
+        "headline": headline_of(
+            drive, workflow, why, failure=failure, possible=possible, reader=reader
+        ),
         "failure": failure,
         "near_events": near_events(drive, workflow) if "event:read" in permissions else (),
         "panel": panel,
