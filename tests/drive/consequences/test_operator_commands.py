@@ -5,9 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 import geneva_drive as gd
+from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.nodes.declaration import NodeKind
+from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.what_if import consequences
-from geneva_drive.states import Request
-from tests.drive.consequences.situation import sentences, standing
+from geneva_drive.drive.graph.graph_view import GraphView
+from geneva_drive.drive.graph.node_view import NodeView
+from geneva_drive.states import Outcome, Request, StepState, WorkflowState
+from geneva_drive.storage.schema.records import WorkflowRecord
+from tests.drive.consequences.situation import NOON, sentences, standing
 
 
 class Ship(gd.Workflow):
@@ -210,3 +216,42 @@ def test_a_hostile_name_stays_on_one_line_between_its_backticks() -> None:
     assert sentences(found)["cancel"] == (
         f"Ends the workflow. `x'<script> {'y' * 46}...` never runs."
     )
+
+
+def _fan(state: str, **others: str) -> Situation:
+    """Return 150 nodes that are done, except for some, and one behind all of them."""
+    states = {f"part_{number}": "completed" for number in range(150)} | others
+    nodes = {key: _node(key, one) for key, one in states.items()} | {
+        "last": _node("last", "pending")
+    }
+    graph = Graph.of({**dict.fromkeys(states, ()), "last": tuple(states)})
+    workflow = WorkflowRecord(
+        id=1, type="", state=WorkflowState(state), created_at=NOON, updated_at=NOON
+    )
+    return Situation(workflow=workflow, view=GraphView(nodes, graph))
+
+
+def _node(key: str, state: str) -> NodeView:
+    outcome = Outcome.SUCCESS if state == "completed" else None
+    return NodeView(key, key, NodeKind.TASK, "job", 1, StepState(state), outcome, 1)
+
+
+def test_a_node_behind_very_many_starts_once_the_last_of_them_is_done() -> None:
+    one_left = _ahead(_fan("ready", part_7="scheduled"))
+    two_left = _ahead(_fan("ready", part_7="scheduled", part_8="scheduled"))
+    one_failed = _ahead(_fan("paused", part_7="failed"))
+    two_failed = _ahead(_fan("paused", part_7="failed", part_8="failed"))
+
+    assert one_left["skip part_7"] == (("last",), ())
+    assert two_left["skip part_7"] == ((), ("last",))
+    assert one_failed["skip part_7"] == (("last",), ())
+    assert one_failed["resume"] == (("part_7",), ("last",))
+    assert two_failed["resolve_manually part_8"] == ((), ())
+    assert two_failed["resume"] == (("part_7", "part_8"), ("last",))
+
+
+def _ahead(found: Situation) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    return {
+        " ".join(filter(None, (one.command, one.node))): (one.runs_next, one.runs_later)
+        for one in consequences(found)
+    }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
@@ -28,6 +30,7 @@ from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import Outcome, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
+from geneva_drive.storage.statements.expansions import WorkersInState
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.statements.search.overviews import NodeAttempt, NodeShape
 
@@ -60,6 +63,9 @@ class GraphView:
     workers: Mapping[str, Sequence[NodeView]] = field(default_factory=dict)  # by their node
     untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document did not follow
     outline: Outline | None = None  # of a dynamic workflow
+    counted: Mapping[str, Counter[StepState]] = field(
+        default_factory=dict
+    )  # by node, if not listed
 
     @property
     def folded(self) -> Groups:
@@ -67,6 +73,18 @@ class GraphView:
         if self.outline is not None:
             return self.outline.folded
         return fold_alike(self.nodes, self.graph)
+
+    def count_states(self) -> Counter[StepState]:
+        """Return how many nodes and workers are in each state."""
+        counts: Counter[StepState] = Counter()
+        for key, node in self.nodes.items():
+            if key not in self.counted and key not in self.workers:
+                counts[node.state or StepState.PENDING] += 1
+        for workers in self.workers.values():
+            counts.update(one.state or StepState.PENDING for one in workers)
+        for found in self.counted.values():
+            counts.update(found)
+        return counts
 
     def every_node(self) -> Iterator[NodeView]:
         """Yield the nodes, with workers in the place of the node that they belong to."""
@@ -102,10 +120,14 @@ def view_of_definition(definition: Definition, *, is_whole: bool = True) -> Grap
     )
 
 
-def view_of_workflow(drive: Drive, workflow_id: Key, *, workers: bool = True) -> GraphView:
+def view_of_workflow(
+    drive: Drive, workflow_id: Key, *, workers: bool = True, is_folded: bool = False
+) -> GraphView:
     """Read a workflow's graph, with only those columns of each node that are shown.
 
     The workers of its batches and maps may be left out; the expansions know what matters most.
+    `is_folded` counts workers instead of listing them, and reads no times of the nodes that a large
+    graph shows as one.
     """
     store = drive.store
     with without_garbage_collection(), store.reading() as connection:
@@ -113,13 +135,15 @@ def view_of_workflow(drive: Drive, workflow_id: Key, *, workers: bool = True) ->
         if record is None:
             raise WorkflowNotFound(workflow_id)
         if record.type == DYNAMIC_TYPE:
-            return _of_dynamic(connection, store, record)
+            return _of_dynamic(connection, store, record, is_folded=is_folded)
         definition = documents.read_definition(connection, store, record)
         shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
         executions = store.attempts.latest_of(connection, record.id)
         expansions = store.expansions.of(connection, record.id)
         is_more = workers and bool(expansions)
-        tried = store.overviews.latest_attempts(connection, record.id) if is_more else {}
+        counted = store.expansions.by_state(connection, record.id) if is_more and is_folded else {}
+        is_listed = is_more and not is_folded
+        tried = store.overviews.latest_attempts(connection, record.id) if is_listed else {}
     if shapes:
         view = _of_stored(shapes, definition)
     else:
@@ -136,7 +160,7 @@ def view_of_workflow(drive: Drive, workflow_id: Key, *, workers: bool = True) ->
         from geneva_drive.drive.graph.document_view import with_way_taken
 
         return with_way_taken(GraphView(nodes, view.graph), record, definition, by_node)
-    return _with_expansions(definition, GraphView(nodes, view.graph), expansions, tried)
+    return _with_expansions(definition, GraphView(nodes, view.graph), expansions, tried, counted)
 
 
 def _with_expansions(
@@ -144,27 +168,37 @@ def _with_expansions(
     view: GraphView,
     expansions: Mapping[str, ExpansionRecord],
     tried: Mapping[str, NodeAttempt],
+    counted: Mapping[str, Sequence[WorkersInState]] = MappingProxyType({}),
 ) -> GraphView:
     """Return a view with the workers of batches and maps, and with the states of these."""
-    nodes, workers = dict(view.nodes), {}
+    nodes, workers, counts = dict(view.nodes), {}, {}
     for name, expansion in expansions.items():
         key = id_in_graph(definition, view.graph, name)
-        numbers = range(1, expansion.total + 1) if expansion.total else (0,)
+        numbers = range(1, expansion.total + 1) if expansion.total and tried else (0,)
         ids = [each for number in numbers if (each := worker_id(name, number)) in tried]
         node = nodes.get(key)
-        if node is not None and expansion.is_over:
+        if node is None:
+            continue
+        if expansion.is_over:
             nodes[key] = node._replace(state=StepState.COMPLETED, outcome=Outcome.SUCCESS)
-        elif node is not None:
+        else:
             state = StepState.FAILED if expansion.is_blocked else StepState.IN_PROGRESS
             nodes[key] = node._replace(state=state, outcome=None)
-        if node is not None and ids:  # a map without items has no worker
+        if ids:  # a map without items has no worker
             found = [NodeView(each, each, node.kind, node.job, 1, *tried[each]) for each in ids]
             nodes[key], workers[key] = _as_a_whole(node, expansion, found), found
-    return GraphView(nodes, view.graph, workers, outline=view.outline)
+        elif alike := counted.get(name):
+            nodes[key] = _as_a_whole(node, expansion, alike)
+            counts[key] = Counter[StepState]()
+            for one in alike:
+                counts[key][one.state] += one.number
+    return GraphView(nodes, view.graph, workers, outline=view.outline, counted=counts)
 
 
 def _as_a_whole(
-    node: NodeView, expansion: ExpansionRecord, workers: Sequence[NodeView]
+    node: NodeView,
+    expansion: ExpansionRecord,
+    workers: Sequence[NodeView] | Sequence[WorkersInState],
 ) -> NodeView:
     """Return the node of a batch or map, with the state of the worker furthest from done."""
     states = {one.state for one in workers}
@@ -234,10 +268,14 @@ def _with_state(node: NodeView, attempts: list[ExecutionRecord]) -> NodeView:
     )
 
 
-def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) -> GraphView:
+def _of_dynamic(
+    connection: Connection, store: Store, record: WorkflowRecord, *, is_folded: bool
+) -> GraphView:
     version = store.graphs.version(connection, record.id)
     outline = outlines_of(store).get(version, lambda: _read_outline(connection, store, record.id))
-    attempts = store.overviews.latest_attempts(connection, record.id)
+    expansions = store.expansions.of(connection, record.id)
+    is_plain = is_folded and not expansions
+    attempts = _attempts(connection, store, record.id, outline.timed if is_plain else None)
     nodes = dict(outline.nodes)
     for key, tried in attempts.items():
         node = nodes.get(key)
@@ -249,8 +287,17 @@ def _of_dynamic(connection: Connection, store: Store, record: WorkflowRecord) ->
         node = outline.nodes[key]
         nodes[key] = node if idle is None else NodeView._make((*node[:_STATELESS], *idle))
     view = GraphView(nodes, outline.graph, outline=outline)
-    expansions = store.expansions.of(connection, record.id)
     return _with_expansions(None, view, expansions, attempts) if expansions else view
+
+
+def _attempts(
+    connection: Connection, store: Store, workflow_id: Key, timed: Sequence[str] | None
+) -> dict[str, NodeAttempt]:
+    """Return the latest attempts; with times those at some nodes, if these are far fewer."""
+    if timed is None:
+        return store.overviews.latest_attempts(connection, workflow_id)
+    states = store.overviews.latest_states(connection, workflow_id)
+    return states | store.overviews.latest_attempts(connection, workflow_id, timed)
 
 
 _STATELESS = NodeView._fields.index("state")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from geneva_drive.storage.store import Store
 
 MOST_NODES = 250_000  # kept for one database: some 100 MB
+_MANY = 2_000
+_FEW = 500
 
 Version = tuple[Key, str, int]  # the workflow, the signature of its graph, and its imports
 
@@ -34,6 +36,12 @@ class Outline:
     @cached_property
     def folded(self) -> Groups:
         return fold_alike(self.nodes, self.graph)
+
+    @cached_property
+    def timed(self) -> Sequence[str] | None:
+        """The nodes that are shown alone, with times; None if most are, or the graph is small."""
+        alone = [group[0] for group in self.folded if len(group) == 1]
+        return alone if len(self.nodes) > _MANY and len(alone) <= _FEW else None
 
 
 class Outlines:

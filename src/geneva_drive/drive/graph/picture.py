@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -55,7 +55,7 @@ def picture_of(view: GraphView, groups: Groups, *, title: str, now: datetime) ->
         for parent in parents
     }
     boxes = tuple(
-        _box(f"n{place}", [view.nodes[key] for key in group], view.workers.get(group[0]), now)
+        _box(f"n{place}", [view.nodes[key] for key in group], _workers(view, group[0]), now)
         for place, group in enumerate(groups)
     )
     levels = Graph.of(_parents(len(boxes), arrows)).levels
@@ -66,6 +66,16 @@ def picture_of(view: GraphView, groups: Groups, *, title: str, now: datetime) ->
         levels=tuple(tuple(int(key) for key in level) for level in levels),
         untaken=frozenset(each for each in arrows if _is_untaken(view, boxes, each)),
     )
+
+
+def _workers(view: GraphView, key: str) -> Counter[StepState] | None:
+    """Return how many workers of a batch or map are in each state."""
+    listed = view.workers.get(key)
+    return view.counted.get(key) if listed is None else _counted(listed)
+
+
+def _counted(nodes: Sequence[NodeView]) -> Counter[StepState]:
+    return Counter(node.state for node in nodes if node.state is not None)
 
 
 def _is_untaken(view: GraphView, boxes: Sequence[Box], arrow: tuple[int, int]) -> bool:
@@ -82,32 +92,34 @@ def _parents(count: int, arrows: dict[tuple[int, int], None]) -> dict[str, list[
     return parents
 
 
-def _box(key: str, nodes: list[NodeView], workers: Sequence[NodeView] | None, now: datetime) -> Box:
+def _box(key: str, nodes: list[NodeView], workers: Counter[StepState] | None, now: datetime) -> Box:
     first = nodes[0]
     if len(nodes) > 1:
-        return _folded(key, folded_name([node.name for node in nodes], first.job), nodes, first)
-    if workers is None:
-        return Box(
-            key=key,
-            name=first.name,
-            bare_name=first.name,
-            notes=tuple(_notes(first, now)),
-            kind=first.kind,
-            state=first.state,
-            node=first,
-        )
-    return _folded(key, first.name, workers, first)
-
-
-def _folded(key: str, name: str, nodes: Sequence[NodeView], first: NodeView) -> Box:
-    counts = Counter(node.state for node in nodes if node.state is not None)
-    summary = ", ".join(f"{count:,} {word_for(state)}" for state, count in done_first(counts))
+        name = folded_name([node.name for node in nodes], first.job)
+        return _folded(key, name, len(nodes), _counted(nodes), first)
+    if workers is not None:
+        return _folded(key, first.name, workers.total(), workers, first)
     return Box(
         key=key,
-        name=f"{name} x {len(nodes):,}",
+        name=first.name,
+        bare_name=first.name,
+        notes=tuple(_notes(first, now)),
+        kind=first.kind,
+        state=first.state,
+        node=first,
+    )
+
+
+def _folded(
+    key: str, name: str, count: int, counts: Mapping[StepState, int], first: NodeView
+) -> Box:
+    summary = ", ".join(f"{number:,} {word_for(state)}" for state, number in done_first(counts))
+    return Box(
+        key=key,
+        name=f"{name} x {count:,}",
         bare_name=name,
         notes=(summary,) if summary else (),
-        kind=nodes[0].kind,
+        kind=first.kind,
         state=most_important(counts) if counts else None,
         node=first,
         is_folded=True,

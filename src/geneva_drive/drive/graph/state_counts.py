@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from geneva_drive.states import StepState
 
 # A box of many nodes has the colour of the first of these states that any of them has.
@@ -24,7 +26,7 @@ def word_for(state: StepState) -> str:
     return _WORDS.get(state, state.value)
 
 
-def done_first(counts: dict[StepState, int]) -> list[tuple[StepState, int]]:
+def done_first(counts: Mapping[StepState, int]) -> list[tuple[StepState, int]]:
     """Return the states that occur, done ones first."""
     order = (
         StepState.COMPLETED,
@@ -40,5 +42,5 @@ def done_first(counts: dict[StepState, int]) -> list[tuple[StepState, int]]:
     return [(state, counts[state]) for state in order if counts.get(state)]
 
 
-def most_important(counts: dict[StepState, int]) -> StepState:
+def most_important(counts: Mapping[StepState, int]) -> StepState:
     return next(state for state in _BY_IMPORTANCE if counts.get(state))

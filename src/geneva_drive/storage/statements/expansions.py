@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import asdict
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import UNDONE_STEP_STATES, Outcome, StepState
+from geneva_drive.states import ACTIVE_STEP_STATES, UNDONE_STEP_STATES, Outcome, StepState
 from geneva_drive.storage.schema.execution_conditions import (
     is_active_execution,
     is_worker_execution,
@@ -35,6 +37,18 @@ class WorkersUnderWay(NamedTuple):
 
     running: int = 0
     items: int = 0  # that they have completed so far
+
+
+class WorkersInState(NamedTuple):
+    """The workers of a batch or map whose latest attempts ended, or stand, alike."""
+
+    state: StepState
+    outcome: Outcome | None
+    number: int
+    attempt_number: int  # the highest
+    scheduled_for: datetime  # the first
+    started_at: datetime | None  # the first
+    finished_at: datetime | None  # the last
 
 
 class WorkerAttempt(NamedTuple):
@@ -141,6 +155,48 @@ class Expansions:
             found[node_id] = WorkersUnderWay(running, before + int(items or 0))
         return found
 
+    def by_state(self, connection: Connection, workflow_id: Key) -> dict[str, list[WorkersInState]]:
+        """Count the workers of each batch and map, by state and outcome; times of all attempts."""
+        c, later = self._executions.c, self._executions.alias()
+        of_workers = (c.workflow_id == workflow_id) & is_worker_execution(self._tables)
+        alike = (c.step_name, c.state, c.outcome)
+        query = (
+            select(
+                *alike,
+                func.min(c.share),
+                func.count(),
+                func.max(c.attempt_number),
+                func.min(c.scheduled_for),
+                func.min(c.started_at),
+                func.max(c.finished_at),
+            )
+            .where(of_workers)
+            .group_by(*alike)
+        )
+        rows = connection.execute(query).all()
+        former: dict[tuple[Any, ...], int] = {}
+        if any(row[5] > 1 for row in rows):
+            followed = (
+                select(*alike, func.count())
+                .where(
+                    of_workers,
+                    later.c.workflow_id == workflow_id,
+                    later.c.node_id == c.node_id,
+                    later.c.attempt_number == c.attempt_number + 1,
+                    later.c.attempt_number > 1,
+                )
+                .group_by(*alike)
+            )
+            former = {tuple(row[:3]): row[3] for row in connection.execute(followed)}
+        found: dict[str, list[WorkersInState]] = defaultdict(list)
+        for name, state, outcome, share, count, *rest in rows:
+            left = count - former.get((name, state, outcome), 0)
+            if left:
+                ended = None if outcome is None else Outcome(outcome)
+                one = WorkersInState(StepState(state), ended, left, *rest)
+                found[json.loads(share)["expansion"]].append(one)
+        return found
+
     def foremost(
         self, connection: Connection, workflow_id: Key, node_id: str, limit: int
     ) -> list[ExecutionRecord]:
@@ -153,12 +209,19 @@ class Expansions:
         since = func.coalesce(c.started_at, c.created_at)
         order = (urgency, since, c.id)
         is_meant = (c.workflow_id == workflow_id) & is_worker_of(self._tables, node_id)
-        # Ids alone are sorted: 100,000 whole rows would be sorted on disk.
-        first = select(c.id).where(is_meant, self._is_last()).order_by(*order).limit(limit)
-        ids = first.subquery()
-        columns = (c[name] for name in EXECUTION_COLUMNS)
-        query = select(*columns).join(ids, c.id == ids.c.id).order_by(*order)
-        return [ExecutionRecord.read(row) for row in connection.execute(query)]
+        is_active = c.state.in_(ACTIVE_STEP_STATES)
+        is_urgent = is_active | (c.state.in_(UNDONE_STEP_STATES) & self._is_last())
+        # Those that are done are looked at if the others are too few: an active attempt is its
+        # worker's last one, and of 100,000 others each would be looked up.
+        for is_eligible in (is_urgent, self._is_last()):
+            # Ids alone are sorted: 100,000 whole rows would be sorted on disk.
+            ids = select(c.id).where(is_meant, is_eligible).order_by(*order).limit(limit).subquery()
+            columns = (c[name] for name in EXECUTION_COLUMNS)
+            query = select(*columns).join(ids, c.id == ids.c.id).order_by(*order)
+            found = [ExecutionRecord.read(row) for row in connection.execute(query)]
+            if len(found) == limit:
+                break
+        return found
 
     def _is_last(self) -> ColumnElement[bool]:
         c, later = self._executions.c, self._executions.alias()

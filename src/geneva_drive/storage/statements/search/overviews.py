@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, case, func, null, select
 
 from geneva_drive.states import Outcome, StepState
 from geneva_drive.storage.schema.execution_conditions import is_active_execution, is_done_execution
 from geneva_drive.storage.schema.records import ActiveCount, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
+from geneva_drive.storage.statements.statement_portions import portions
 
 
 class NodeShape(NamedTuple):  # a tuple: a large graph has 100,000
@@ -31,7 +32,7 @@ class NodeAttempt(NamedTuple):
     state: StepState
     outcome: Outcome | None
     attempt_number: int
-    scheduled_for: datetime
+    scheduled_for: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
 
@@ -66,24 +67,31 @@ class Overviews:
         )
         return [NodeShape(*row) for row in connection.execute(query).all()]
 
-    def latest_attempts(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
-        """Return the latest attempt at each node, by node id."""
+    def latest_attempts(
+        self, connection: Connection, workflow_id: Key, among: Sequence[str] | None = None
+    ) -> dict[str, NodeAttempt]:
+        """Return the latest attempt at each node, or at these nodes, by node id."""
         c = self._executions.c
         query = select(
-            c.node_id,
-            c.attempt_number,
-            c.state,
-            c.outcome,
-            c.scheduled_for,
-            c.started_at,
-            c.finished_at,
+            *(c.node_id, c.attempt_number, c.state, c.outcome),
+            *(c.scheduled_for, c.started_at, c.finished_at),
         ).where(c.workflow_id == workflow_id)
-        # Nearly all are first attempts: sorting them here takes a tenth of the database's time.
-        rows = sorted(connection.execute(query).all(), key=itemgetter(1))
-        return {
-            key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, due, started, finished)
-            for key, number, state, outcome, due, started, finished in rows
-        }
+        if among is None:
+            return _latest(connection.execute(query).all())
+        found: dict[str, NodeAttempt] = {}
+        for portion in portions(among):
+            found |= _latest(connection.execute(query.where(c.node_id.in_(portion))).all())
+        return found
+
+    def latest_states(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
+        """Return the same without the times but the start: these take half of the time."""
+        c = self._executions.c
+        no_time = null()
+        query = select(
+            *(c.node_id, c.attempt_number, c.state, c.outcome),
+            *(no_time, c.started_at, no_time),
+        ).where(c.workflow_id == workflow_id)
+        return _latest(connection.execute(query).all())
 
     def done_since(
         self, connection: Connection, workflow_id: Key, since: datetime | None
@@ -162,3 +170,11 @@ class Overviews:
             ActiveCount(StepState(state), bool(later), count, first_at)
             for state, later, count, first_at in connection.execute(query)
         ]
+
+
+def _latest(rows: Sequence[Any]) -> dict[str, NodeAttempt]:
+    # Nearly all are first attempts: sorting them here takes a tenth of the database's time.
+    return {
+        key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, due, started, finished)
+        for key, number, state, outcome, due, started, finished in sorted(rows, key=itemgetter(1))
+    }

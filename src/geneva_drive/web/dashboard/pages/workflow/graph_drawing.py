@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -102,7 +101,7 @@ class GraphDrawing:
 
 def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
     """Return the drawing of a workflow's graph; fan-outs and batches are folded."""
-    counts = Counter(node.state or StepState.PENDING for node in view.every_node())
+    counts = view.count_states()
     total = sum(counts.values())
     picture = picture_of(view, view.folded, title="", now=now)
     is_too_large = len(picture.boxes) > MOST_BOXES
@@ -112,7 +111,7 @@ def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
         height=(layout.width if layout else 0) + 2 * _MARGIN,
         nodes=tuple(_nodes(picture, layout, selected, now)) if layout else (),
         edges=tuple(_edges(picture, layout)) if layout else (),
-        counts=tuple(done_first(dict(counts))),
+        counts=tuple(done_first(counts)),
         reached=total - counts[StepState.PENDING] - _passed_by(view),
         total=total,
         is_too_large=is_too_large,
@@ -121,7 +120,7 @@ def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
 
 def _passed_by(view: GraphView) -> int:
     """Return how many nodes lie on ways that were not chosen."""
-    return sum(one.outcome is Outcome.SKIPPED_BY_BRANCH for one in view.every_node())
+    return sum(one.outcome is Outcome.SKIPPED_BY_BRANCH for one in view.nodes.values())
 
 
 def _laid_out(picture: Picture) -> Layout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -20,7 +21,7 @@ from geneva_drive.errors import StepNotDefined, UnknownWorkflowClass
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.pages.workflow import context_facts
 from geneva_drive.web.dashboard.pages.workflow.attempts import NodeAttempts, read_attempts
-from geneva_drive.web.dashboard.pages.workflow.batch import read_workers_of
+from geneva_drive.web.dashboard.pages.workflow.batch import BatchView, read_workers_of
 from geneva_drive.web.dashboard.pages.workflow.command_panel import command_panel
 from geneva_drive.web.dashboard.pages.workflow.copies import copies_of
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
@@ -71,7 +72,8 @@ def _values(
     why = workflow.why_as_read()  # at once: its executions are read together with it
     now = drive.clock.now()
     view = _view(drive, workflow)
-    selected = _selected(view, node)
+    batches = read_workers_of(drive, workflow, now)
+    selected = _selected(drive, workflow, view, batches, node)
     reader = actor_of(request).id
     possible = what_if(drive, workflow.id, reader=reader, view=view)
     deciders = _deciders(request, drive, possible)
@@ -89,7 +91,7 @@ def _values(
         "is_late": confirm is not None and panel.find(confirm, on) is None,
         "graph": None if view is None else draw(view, selected, now),
         "node": None if selected is None else read_attempts(drive, workflow.id, selected, now),
-        "batches": [one for one in read_workers_of(drive, workflow, now) if one.is_telling],
+        "batches": [one for one in batches if one.is_telling],
         "context": context_facts.facts_of(workflow),
         "result": context_facts.result_of(workflow),
         "trail": trail_of(workflow) if "audit:read" in permissions else (),
@@ -114,24 +116,39 @@ def _deciders(request: Request, drive: Drive, found: Sequence[Consequence]) -> d
 def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
     """Read the graph; None if neither the database nor this process knows it."""
     try:
-        return view_of_workflow(drive, workflow.id)
+        return view_of_workflow(drive, workflow.id, is_folded=True)
     except (StepNotDefined, UnknownWorkflowClass):
         return None
 
 
-def _selected(view: GraphView | None, asked: str | None) -> str | None:
-    if view is None:
-        return asked
-    if asked is not None and any(one.id == asked for one in view.every_node()):
+def _selected(
+    drive: Drive,
+    workflow: WorkflowHandle[Any],
+    view: GraphView | None,
+    batches: Sequence[BatchView],
+    asked: str | None,
+) -> str | None:
+    if view is None or (asked is not None and _is_known(drive, workflow, view, asked)):
         return asked
     firsts: dict[StepState | None, str] = {}
-    for one in view.every_node():
-        firsts.setdefault(one.state, one.id)
+    for one in view.nodes.values():
+        if one.id not in view.counted:
+            firsts.setdefault(one.state, one.id)
+    for worker in chain.from_iterable(one.workers for one in batches):
+        firsts.setdefault(worker.state, worker.id)
     told = next((firsts[state] for state in _TELLING if state in firsts), None)
     if told is not None:
         return told
-    ended = [one for one in view.every_node() if one.finished_at is not None]
+    ended = [one for one in view.nodes.values() if one.finished_at is not None]
     return max(ended, key=lambda one: (one.finished_at, one.id)).id if ended else None
+
+
+def _is_known(drive: Drive, workflow: WorkflowHandle[Any], view: GraphView, node_id: str) -> bool:
+    """True of a node, and of a worker, of which the page has only the first few."""
+    if node_id in view.nodes and node_id not in view.counted:
+        return True
+    store = drive.store
+    return bool(store.read(lambda c: store.attempts.of_node(c, workflow.id, node_id, 1)))
 
 
 def _failure(
@@ -141,6 +158,6 @@ def _failure(
     name = workflow.paused_step_name
     if name is None:
         return None
-    nodes = [] if view is None else [one.id for one in view.every_node() if one.name == name]
+    nodes = [] if view is None else [one.id for one in view.nodes.values() if one.name == name]
     found = read_attempts(drive, workflow.id, nodes[0] if nodes else name, drive.clock.now())
     return found if found and found.attempts[0].error_class else None
