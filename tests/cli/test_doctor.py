@@ -118,8 +118,8 @@ def test_the_way_out_stands_below_what_was_found(
                                 table.
         connections   ok        The engine opens as many as are
                                 needed.
-        clock         ok        This process and the database agree
-                                what time it is.
+        clock         ok        This process and the database show
+                                the same time.
         workers       reminder  None is alive, and 0 workflows are
                                 ongoing.
                                 Start one: `geneva worker --app
@@ -437,7 +437,7 @@ def test_what_makes_the_database_slow_or_forgetful_is_a_problem_too(
     assert result.exit_code == 6
     assert (check["name"], check["found"]) == (
         "durability",
-        "synchronous_commit is 'off': what was committed last may be lost with the server.",
+        "synchronous_commit is 'off': the last commits may be lost if the server crashes.",
     )
 
 

@@ -146,8 +146,8 @@ def test_the_people_of_ended_requests_cannot_be_looked_for(geneva: gd.Drive, run
 
     assert (result.exit_code, result.stderr) == (
         2,
-        "geneva: --mine-as lists only pending requests: nobody is asked once a request has ended. "
-        "See `geneva approvals --help`.\n",
+        "geneva: --mine-as lists only pending requests: a request that has ended waits for no "
+        "person. See `geneva approvals --help`.\n",
     )
 
 

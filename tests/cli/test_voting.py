@@ -166,8 +166,8 @@ def test_a_person_who_may_not_decide_exits_with_7(hiring: Handle, run: Run) -> N
 
     assert (result.exit_code, result.stderr) == (
         7,
-        "geneva: 'eve' started workflow 1, and its approval 'committee' lets nobody decide on "
-        "their own request (deny_self). Ask another person.\n",
+        "geneva: 'eve' started workflow 1, and its approval 'committee' does not let people decide "
+        "on their own request (deny_self). Ask another person.\n",
     )
 
 

@@ -36,9 +36,9 @@ def execute(*actions: Any) -> dict[str, Any]:
             f"must be a name of letters, digits, '_', '-' and '.' {NO_NAME} 'an order'",
         ),
         ({"description": 1}, "$.description", "must be text, got 1"),
-        ({"descripton": "x"}, "$.descripton", "is not a key that is known here; did you mean "
+        ({"descripton": "x"}, "$.descripton", "is not a known key here; did you mean "
          "'description'?"),
-        ({"zzz": "x"}, "$.zzz", "is not a key that is known here"),
+        ({"zzz": "x"}, "$.zzz", "is not a known key here"),
         ({"timeout": "5x"}, "$.timeout", f"'5x' {NO_DURATION}"),
         ({"timeout": True}, "$.timeout", f"true {NO_DURATION}"),
         ({"timeout": -1}, "$.timeout", "-1 is negative"),
@@ -115,7 +115,7 @@ def test_a_fault_of_the_document(top: dict[str, Any], path: str, message: str) -
          "must be 'constant', 'linear' or 'exponential', got 'none'"),
         (allow(retry={"max": 1, "wait": "soon"}), ".retry.wait", f"'soon' {NO_DURATION}"),
         (allow(retry={}), ".retry.max", "is missing"),
-        (allow(timeout=None, retries=3), ".retries", "is not a key that is known here; did you "
+        (allow(timeout=None, retries=3), ".retries", "is not a known key here; did you "
          "mean 'retry'?"),
         ({"id": "a", "type": "action"}, ".action", "is missing"),
         ({"id": "a", "type": "action", "action": "deny"}, ".action", "must be 'allow' or 'block', "
@@ -231,7 +231,7 @@ def test_a_fault_of_a_step(step: Any, key: str, message: str) -> None:
         ({"and": [{"field": "a", "operator": "exists"}],
           "or": [{"field": "a", "operator": "exists"}]}, ".or",
          "stands beside 'and'; put one of them inside the other"),
-        ({"field": "a", "operator": "eq", "valeu": 1}, ".valeu", "is not a key that is known here; "
+        ({"field": "a", "operator": "eq", "valeu": 1}, ".valeu", "is not a known key here; "
          "did you mean 'value'?"),
     ],
 )  # fmt: skip

@@ -77,7 +77,7 @@ def test_a_step_leads_on(step: dict[str, Any], ending: Ending, expected: Route) 
         (block("a", requires=APPROVAL, reason="dear"), Ending.REJECTED,
          FinishWorkflow(Result.BLOCKED, "dear")),
         (block("a", requires=APPROVAL), Ending.EXPIRED,
-         FinishWorkflow(Result.BLOCKED, "Nobody decided 'a' in time.")),
+         FinishWorkflow(Result.BLOCKED, "'a' was not decided in time.")),
         (APPROVE, Ending.APPROVED, FinishWorkflow(Result.EXECUTED)),
         (setting("a", "x", 1), Ending.EXECUTED, FinishWorkflow(Result.EXECUTED)),
         (check("a", "x", "eq", 1), Ending.FALSE, FinishWorkflow(Result.EXECUTED)),

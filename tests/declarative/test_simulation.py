@@ -38,7 +38,7 @@ def end(trace: Trace) -> tuple[str, str | None, str | None]:
         (None, ("waiting", None, None)),
         (SimulatedDecision.APPROVE, ("finished", "allowed", None)),
         (SimulatedDecision.REJECT, ("finished", "blocked", "Order 7 is dear")),
-        (SimulatedDecision.EXPIRE, ("finished", "blocked", "Nobody decided 'ask' in time.")),
+        (SimulatedDecision.EXPIRE, ("finished", "blocked", "'ask' was not decided in time.")),
         (SimulatedDecision.FAIL, ("failed", None, "Step 'ask' was told to fail.")),
     ],
 )

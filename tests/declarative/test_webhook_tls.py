@@ -97,6 +97,6 @@ def test_a_redirect_that_is_not_encrypted_is_refused(receiver: Receiver) -> None
         post(url := receiver.url("/a", "shop.example"))
 
     assert str(caught.value) == (
-        f"'{url}' redirects to 'http://shop.example/b', which is not encrypted. Write the URL that "
-        f"is meant into the document."
+        f"'{url}' redirects to 'http://shop.example/b', which is not encrypted. Write the final "
+        f"URL into the document."
     )

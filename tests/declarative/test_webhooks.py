@@ -257,10 +257,10 @@ def test_another_host_does_not_get_the_headers_of_the_document(receiver: Receive
     ("location", "message"),
     [
         ("http://169.254.169.254/latest/meta-data", "Webhooks to 169.254.169.254 are refused: the "
-         "address is not public. If it is meant, add '169.254.169.254' to the setting "
+         "address is not public. If this is intended, add '169.254.169.254' to the setting "
          "webhook_allowed_hosts."),
-        ("//10.0.0.1/", "Webhooks to 10.0.0.1 are refused: the address is not public. If it is "
-         "meant, add '10.0.0.1' to the setting webhook_allowed_hosts."),
+        ("//10.0.0.1/", "Webhooks to 10.0.0.1 are refused: the address is not public. If this is "
+         "intended, add '10.0.0.1' to the setting webhook_allowed_hosts."),
         ("file:///etc/passwd", "'file:/etc/passwd' is not the URL of a webhook: write http:// or "
          "https:// and a host, without a password."),
     ],

@@ -115,8 +115,8 @@ REFUSED = {
     ),
     "ask with an open brace": (
         [LEGAL, "ask='Pay {hero.total?'"],
-        "ask is no text for str.format: expected '}' before end of string. For braces in the text, "
-        "write {{ and }}.",
+        "ask is not text for str.format: expected '}' before end of string. For braces in the "
+        "text, write {{ and }}.",
     ),
     "show that is no dictionary": (
         [LEGAL, "show=['order']"],
@@ -203,8 +203,8 @@ REFUSED = {
     ),
     "a kept result": (
         [LEGAL, "keep_result=True"],
-        "keep_result is no option of an approval: its decision is always kept, and result_of reads "
-        "it.",
+        "keep_result is not an option of an approval: its decision is always kept, and result_of "
+        "reads it.",
     ),
     "an unknown option": (
         [LEGAL, "aks='Sign?'"],

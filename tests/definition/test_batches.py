@@ -285,7 +285,7 @@ OPTIONS = {
     ),
     "a kept result": (
         "keep_result=True",
-        "keep_result is no option of a batch: the results of its worker and its aggregate are "
+        "keep_result is not an option of a batch: the results of its worker and its aggregate are "
         "always kept.",
     ),
 }
@@ -346,18 +346,18 @@ PARTS = {
     ),
     "a place for the worker": (
         "    @rows.worker(after_step=rows)\n    def process(self, batch): ...\n",
-        "Batch worker 'process': after_step is no option of a batch worker, which follows its "
+        "Batch worker 'process': after_step is not an option of a batch worker, which follows its "
         "batch. Pass it to @gd.batch. (signup.py:6)",
     ),
     "a dependency of the aggregate": (
         "    @rows.aggregate(depends_on=fetch)\n    def summarize(self, results): ...\n",
-        "Aggregate 'summarize': depends_on is no option of an aggregate, which follows its batch. "
-        "Pass it to @gd.batch. (signup.py:6)",
+        "Aggregate 'summarize': depends_on is not an option of an aggregate, which follows its "
+        "batch. Pass it to @gd.batch. (signup.py:6)",
     ),
     "a kept result of the worker": (
         "    @rows.worker(keep_result=False)\n    def process(self, batch): ...\n",
-        "Batch worker 'process': keep_result is no option of a batch worker: its result is always "
-        "kept. (signup.py:6)",
+        "Batch worker 'process': keep_result is not an option of a batch worker: its result is "
+        "always kept. (signup.py:6)",
     ),
     "a worker without its batch": (
         "    @rows.worker(timeout=5)\n    def process(self): ...\n",
@@ -372,7 +372,7 @@ PARTS = {
     ),
     "a step before the worker": (
         PROCESS + SUMMARIZE + "    @gd.step(before_step='process')\n    def check(self): ...\n",
-        "before_step of CsvImport.check names 'process', which comes right behind its batch. Name "
+        "before_step of CsvImport.check names 'process', which comes right after its batch. Name "
         "the batch 'rows'. (signup.py:12)",
     ),
     "a step with the name of an execution": (
@@ -424,6 +424,6 @@ def test_the_worker_of_a_removed_batch_is_refused() -> None:
     )
 
     assert message == (
-        "Other.process is a batch worker of 'rows', which is no batch any more. Write "
+        "Other.process is a batch worker of 'rows', which is no longer a batch. Write "
         "process = gd.removed_step(). (signup.py:14)"
     )

@@ -162,7 +162,7 @@ def test_a_written_batch_is_read_as_it_was() -> None:
         (
             "rows",
             {"args": {"worker": "other", "ranges": []}},
-            "The worker 'other' is no node with part 'worker' that depends on this batch alone.",
+            "The worker 'other' is not a node with part 'worker' that depends on this batch alone.",
         ),
         ("rows", {"args": {"ranges": []}}, "The args of a batch are ill-formed: 'worker'."),
         (

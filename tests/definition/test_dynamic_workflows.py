@@ -369,7 +369,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "args without a job": (
         {"args": {"a": 1}},
-        "Node 'b' has args and no job to take them. Give it a job.",
+        "Node 'b' has args but no job to take them. Give it a job.",
     ),
     "args that are no dictionary": (
         {"job": "job.b", "args": [1]},

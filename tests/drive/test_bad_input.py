@@ -269,7 +269,7 @@ def test_a_node_is_not_looked_for_by_a_name_that_no_database_takes(
         workflow.reattempt("\ud800")
 
     assert str(refusal.value) == (
-        f"Workflow {workflow.id} has no node of the name or id '\\ud800'. "
+        f"Workflow {workflow.id} has no node with the name or id '\\ud800'. "
         f"`geneva show {workflow.id}` lists its nodes."
     )
 

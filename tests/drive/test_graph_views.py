@@ -198,7 +198,7 @@ def test_the_names_of_unknown_nodes_are_refused(geneva: gd.Drive) -> None:
         dynamic.has_passed("frist")
 
     assert str(refusal.value) == (
-        f"Workflow {dynamic.id} has no node of the name or id 'frist'. "
+        f"Workflow {dynamic.id} has no node with the name or id 'frist'. "
         f"`geneva show {dynamic.id}` lists its nodes."
     )
 

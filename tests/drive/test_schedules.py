@@ -185,7 +185,7 @@ def test_an_unknown_type_is_not_found(geneva: gd.Drive, verb: str) -> None:
         call(7)
 
     assert str(unknown.value) == (
-        "Workflow type 'Gone' has no schedule. `geneva schedules` lists those that there are. A "
+        "Workflow type 'Gone' has no schedule. `geneva schedules` lists all schedules. A "
         "schedule is known once a worker that imports its class has run."
     )
     assert str(unscheduled.value) == (

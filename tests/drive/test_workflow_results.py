@@ -325,7 +325,7 @@ def test_reading_the_result_of_a_node_that_keeps_none_names_the_option(geneva: g
     with pytest.raises(NodeNotFound) as unknown:
         workflow.result_of("triple")
     assert str(unknown.value) == (
-        f"Workflow {workflow.id} has no node of the name or id 'triple'. "
+        f"Workflow {workflow.id} has no node with the name or id 'triple'. "
         f"`geneva show {workflow.id}` lists its nodes."
     )
 

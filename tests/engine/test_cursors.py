@@ -256,7 +256,7 @@ def test_an_empty_cursor_column_is_refused_and_the_cursor_stays(
 UNCOMMITTED = (
     "geneva_drive.errors.UncommittedWork",
     "Step 'rows' saves its cursor while a session of its own has uncommitted writes. A crash "
-    "would lose them, and the step would resume behind them. Commit before the loop continues, "
+    "would lose them, and the step would resume after them. Commit before the loop continues, "
     "or use the step's session with @gd.resumable_step(transaction=True).",
 )
 

@@ -182,7 +182,7 @@ def _by_the_source(it: gd.IterableStep) -> None:
 @pytest.mark.parametrize(
     ("act", "cursor"),
     [(_manual, 1), (_before_the_loop, None), (_after_the_loop, 1), (_by_the_source, 1)],
-    ids=["a loop of one's own", "before the loop", "after the loop", "by the source"],
+    ids=["a loop of your own", "before the loop", "after the loop", "by the source"],
 )
 def test_what_is_raised_at_no_item_fails_the_step(
     geneva: gd.Drive, act: Callable[[gd.IterableStep], None], cursor: object

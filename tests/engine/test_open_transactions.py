@@ -33,7 +33,7 @@ NOTES = Table("test_open_notes", _METADATA, Column("id", Integer, primary_key=Tr
 
 REFUSAL = (
     "Step 'rows' saves its cursor while a session of its own has uncommitted writes. A crash "
-    "would lose them, and the step would resume behind them. Commit before the loop continues, "
+    "would lose them, and the step would resume after them. Commit before the loop continues, "
     "or use the step's session with @gd.resumable_step(transaction=True)."
 )
 

@@ -323,7 +323,7 @@ def test_a_second_loop_of_it_is_refused_and_the_cursor_kept(geneva: gd.Drive) ->
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidStateError",
         "Step 'rows' has one cursor, and a second loop of `it` would start where the first one "
-        "stands. Use it.nested(...) for a loop in a loop, and a step of its own for a loop after "
+        "is. Use it.nested(...) for a loop in a loop, and a step of its own for a loop after "
         "a loop.",
     )
     assert places(workflow) == [("failed", None, 3, 3)]

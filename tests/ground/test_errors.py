@@ -57,7 +57,7 @@ WORDS: list[tuple[Exception, str]] = [
     (
         errors.UncommittedWork("rows"),
         "Step 'rows' saves its cursor while a session of its own has uncommitted writes. A crash "
-        "would lose them, and the step would resume behind them. Commit before the loop "
+        "would lose them, and the step would resume after them. Commit before the loop "
         "continues, or use the step's session with @gd.resumable_step(transaction=True).",
     ),
     (
@@ -79,7 +79,7 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.ScheduleNotFound("Gone"),
-        "Workflow type 'Gone' has no schedule. `geneva schedules` lists those that there are. A "
+        "Workflow type 'Gone' has no schedule. `geneva schedules` lists all schedules. A "
         "schedule is known once a worker that imports its class has run.",
     ),
     (
@@ -97,8 +97,8 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.StepVanished("Signup", "remind", ["welcome"]),
-        "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution stands on "
-        'it. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on its '
+        "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution is at "
+        'this step. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on its '
         "successor, and resume; or choose where to go on: `resume_at` in code, "
         "`geneva resume ID --at STEP` in the shell.",
     ),
@@ -154,7 +154,7 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.NodeNotFound(7, "aggregat"),
-        "Workflow 7 has no node of the name or id 'aggregat'. `geneva show 7` lists its nodes.",
+        "Workflow 7 has no node with the name or id 'aggregat'. `geneva show 7` lists its nodes.",
     ),
     (
         errors.ChildCanceled("Ship", 8),
@@ -255,8 +255,8 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.AddressRefused("internal.example", "10.0.0.1"),
-        "Webhooks to internal.example (10.0.0.1) are refused: the address is not public. If it is "
-        "meant, add 'internal.example' to the setting webhook_allowed_hosts.",
+        "Webhooks to internal.example (10.0.0.1) are refused: the address is not public. If this is "
+        "intended, add 'internal.example' to the setting webhook_allowed_hosts.",
     ),
     (
         errors.MissingExtra("httpx", "json"),

@@ -430,7 +430,7 @@ def test_a_second_loop_is_refused_when_it_is_made(make: MakeRun) -> None:
 
     assert str(refusal.value) == (
         "Step 'rows' has one cursor, and a second loop of `it` would start where the first one "
-        "stands. Use it.nested(...) for a loop in a loop, and a step of its own for a loop after "
+        "is. Use it.nested(...) for a loop in a loop, and a step of its own for a loop after "
         "a loop."
     )
 

@@ -222,8 +222,8 @@ def test_sets_are_refused_before_the_body_runs(geneva: gd.Drive, database: str) 
         walk(geneva, select(things))
 
     assert str(refusal.value) == (
-        "keyset_things.value holds sets, which have no order that a loop could go by. Order by the "
-        "primary key, or by a column whose values are read back exactly as they are stored."
+        "keyset_things.value holds sets, which have no order that a loop could follow. Order by "
+        "the primary key, or by a column whose values are read back exactly as they are stored."
     )
 
 
@@ -248,7 +248,7 @@ def test_a_type_that_gives_other_values_than_it_compares_is_refused_before_the_b
 
     assert str(refusal.value).startswith("The cursor (")
     assert str(refusal.value).endswith(
-        ") is not where its record stands in the order of keyset_things.value, keyset_things.id: "
-        "the database compares other values than it gives. Order by the primary key, or by a "
-        "column whose values are read back exactly as they are stored."
+        ") is not the position of its record in the order of keyset_things.value, "
+        "keyset_things.id: the database compares other values than it returns. Order by the "
+        "primary key, or by a column whose values are read back exactly as they are stored."
     )

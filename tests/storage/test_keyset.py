@@ -538,8 +538,8 @@ def test_a_name_that_several_tables_have_is_refused_as_the_cursor(
 
 def test_a_table_without_a_primary_key_is_refused(read: Callable[..., Keyset]) -> None:
     assert refusal_of(lambda: read(select(KEYLESS))) == (
-        "keyset_notes has no primary key, so rows that are equal could not be told apart. Give the "
-        "table a primary key, or select from one that has one."
+        "keyset_notes has no primary key, so rows that are equal could not be distinguished. Give "
+        "the table a primary key, or select from one that has one."
     )
 
 
@@ -593,7 +593,7 @@ def test_a_cursor_of_another_shape_is_refused(
 ) -> None:
     assert refusal_of(lambda: read(select(Author), cursor).read(saved, 2)) == (
         f"The saved cursor {saved!r} does not fit this loop, whose cursor is made of {columns}. It "
-        f"was saved by another loop. Rewind the step with `geneva rewind`, or put that loop back."
+        f"was saved by another loop. Rewind the step with `geneva rewind`, or restore that loop."
     )
 
 

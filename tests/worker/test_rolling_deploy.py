@@ -48,8 +48,8 @@ def _standing_at_inspect() -> gd.WorkflowHandle[Any]:
 
 
 VANISHED = (
-    "Workflow 'Order' has no step 'inspect'. Its steps are: reserve, ship. An execution stands on "
-    'it. Put `inspect = gd.removed_step()` where it was, or `renamed_from="inspect"` on its '
+    "Workflow 'Order' has no step 'inspect'. Its steps are: reserve, ship. An execution is at "
+    'this step. Put `inspect = gd.removed_step()` where it was, or `renamed_from="inspect"` on its '
     "successor, and resume; or choose where to go on: `resume_at` in code, "
     "`geneva resume ID --at STEP` in the shell."
 )

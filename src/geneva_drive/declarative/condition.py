@@ -38,12 +38,12 @@ class Condition(DocumentPart):
         Field(description="One of the operators below."),
     ] = None
     value: Annotated[Any, Field(description="What the field is compared with.")] = None
-    default: Annotated[Any, Field(description="Stands for a missing field.")] = None
+    default: Annotated[Any, Field(description="Used if the field is missing.")] = None
     all_of: Annotated[
         Conditions | None, Field(alias="and", description="Conditions that must all hold.")
     ] = None
     any_of: Annotated[
-        Conditions | None, Field(alias="or", description="Conditions of which one must hold.")
+        Conditions | None, Field(alias="or", description="Conditions; at least one must hold.")
     ] = None
     none_of: Annotated[
         Condition | None, Field(alias="not", description="A condition that must not hold.")

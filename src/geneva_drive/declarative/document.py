@@ -35,10 +35,12 @@ class Trigger(DocumentPart):
     ] = None
     cron: Annotated[Text | None, Field(description="A cron line, such as 0 9 * * 1-5.")] = None
     timezone: Annotated[Text, Field(description="The time zone of the cron line.")] = "UTC"
-    overlap: Annotated[OverlapName, Field(description="While the last one runs.")] = "skip"
-    missed: Annotated[MissedName, Field(description="Runs that no worker was there for.")] = (
-        "latest"
-    )
+    overlap: Annotated[
+        OverlapName, Field(description="What happens while the last workflow is ongoing.")
+    ] = "skip"
+    missed: Annotated[
+        MissedName, Field(description="What happens to runs that no worker fired in time.")
+    ] = "latest"
 
     @property
     def schedule(self) -> Cron | None:

@@ -211,5 +211,5 @@ def _reason(step: Step, ended: Ended) -> str | None:
     if ended.reason is not None:
         return ended.reason
     if ended.ending is Ending.EXPIRED:
-        return f"Nobody decided {step.id!r} in time."
+        return f"{step.id!r} was not decided in time."
     return step.reason if isinstance(step, ActionStep) else None

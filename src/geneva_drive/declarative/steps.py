@@ -87,7 +87,7 @@ class ConditionStep(AnyStep):
     targets = ("on_true", "on_false")
 
     type: Literal["condition"]
-    condition: Annotated[Condition, Field(description="What is asked.")]
+    condition: Annotated[Condition, Field(description="What decides between the branches.")]
     on_true: Annotated[Name | None, Field(description="Where it leads if the condition holds.")] = (
         None
     )
@@ -108,12 +108,12 @@ class ActionStep(AnyStep):
     targets = ("on_true", "on_false", "on_timeout")
 
     type: Literal["action"]
-    action: Annotated[Literal["allow", "block"], Field(description="What the workflow results in.")]
+    action: Annotated[Literal["allow", "block"], Field(description="The result of the workflow.")]
     reason: Annotated[
         Text | None, Field(description="Why it blocks, or what the person is asked.")
     ] = None
     requires: Annotated[
-        Requirement | None, Field(description="The person whose approval goes on instead.")
+        Requirement | None, Field(description="The approval that it needs to go on.")
     ] = None
     execute: Annotated[Actions, Field(description="Actions that run first.")] = ()
     on_true: Annotated[Name | None, Field(description="Where an approval leads.")] = None
@@ -182,9 +182,7 @@ class WaitStep(AnyStep):
     match: Annotated[
         Condition | None, Field(description="A condition over the context and `event`.")
     ] = None
-    duration: Annotated[Span | None, Field(description="How long it waits for nothing else.")] = (
-        None
-    )
+    duration: Annotated[Span | None, Field(description="How long it waits.")] = None
     on_timeout: Annotated[
         Name | None, Field(description="Where it leads if no event arrives; else it fails.")
     ] = None

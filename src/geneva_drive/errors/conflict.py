@@ -43,7 +43,7 @@ class UncommittedWork(InvalidStateError):
         self.step_name = step_name
         super().__init__(
             f"Step {step_name!r} saves its cursor while a session of its own has uncommitted "
-            f"writes. A crash would lose them, and the step would resume behind them. Commit "
+            f"writes. A crash would lose them, and the step would resume after them. Commit "
             f"before the loop continues, or use the step's session with "
             f"@gd.resumable_step(transaction=True)."
         )

@@ -56,7 +56,7 @@ class AddressRefused(GenevaDriveError, PermanentError):
         self.address = address
         where = host if host == address else f"{host} ({address})"
         super().__init__(
-            f"Webhooks to {where} are refused: the address is not public. If it is meant, add "
+            f"Webhooks to {where} are refused: the address is not public. If this is intended, add "
             f"{host!r} to the setting webhook_allowed_hosts."
         )
 

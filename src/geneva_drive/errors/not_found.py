@@ -60,7 +60,9 @@ class KeyNotFound(NotFound):
 
     def __init__(self, key_id: str | None) -> None:
         self.key_id = key_id
-        what = f"There is no API key with id {key_id!r}." if key_id else "This is no id of a key."
+        what = (
+            f"There is no API key with id {key_id!r}." if key_id else "This is not the id of a key."
+        )
         super().__init__(f"{what} `geneva keys list` lists the keys with their ids.")
 
 
@@ -70,7 +72,7 @@ class ScheduleNotFound(NotFound):
         way_out = (
             "Give the class one: schedule = gd.cron('0 9 * * *')."
             if is_known_class
-            else "`geneva schedules` lists those that there are. A schedule is known once a worker "
+            else "`geneva schedules` lists all schedules. A schedule is known once a worker "
             "that imports its class has run."
         )
         super().__init__(f"Workflow type {shown(type_name)} has no schedule. {way_out}")
@@ -103,18 +105,19 @@ class NodeNotFound(StepNotDefined):
     def __init__(self, workflow_id: object, node: object) -> None:
         super().__init__("", node if isinstance(node, str) else shown(node), ())
         self.args = (
-            f"Workflow {workflow_id} has no node of the name or id {shown(node)}. "
+            f"Workflow {workflow_id} has no node with the name or id {shown(node)}. "
             f"`geneva show {workflow_id}` lists its nodes.",
         )
 
 
 class StepVanished(StepNotDefined):
-    """An execution stands on a step that the class no longer has."""
+    """An execution is at a step that the class no longer has."""
 
     def __init__(self, workflow: str, step: str, steps: Sequence[str]) -> None:
         super().__init__(workflow, step, steps)
         self.args = (
-            f"{self.args[0]} An execution stands on it. Put `{step} = gd.removed_step()` where it "
+            f"{self.args[0]} An execution is at this step. Put `{step} = gd.removed_step()` where "
+            "it "
             f'was, or `renamed_from="{step}"` on its successor, and resume; or choose where to '
             f"go on: `resume_at` in code, `geneva resume ID --at STEP` in the shell.",
         )

@@ -88,7 +88,7 @@ class IterableStep(LoopFields):
     def set(self, value: Any) -> None:
         """Count an item as done, move the cursor, and checkpoint."""
         self._require_running()
-        self._run.refuse_partitions("a loop of one's own")
+        self._run.refuse_partitions("a loop of your own")
         self._run.set(value)
 
     def advance(self) -> None:
@@ -144,7 +144,7 @@ class IterableStep(LoopFields):
         pairs that start after `it.cursor`. With `batch_size`, the loop yields lists of items.
         """
         if with_cursors:
-            self._run.refuse_partitions("a loop with cursors of one's own")
+            self._run.refuse_partitions("a loop with your own cursors")
             return self._loop_over(sequences.given_pairs(iterable), batch_size)
         until = self._run.partition_end(partial(sequences.split, iterable))
         return self._loop_over(sequences.pairs(iterable, self.cursor, until), batch_size)

@@ -101,7 +101,7 @@ class LoopRun:
         if self._is_looping:
             raise InvalidStateError(
                 f"Step {self.name!r} has one cursor, and a second loop of `it` would start where "
-                f"the first one stands. Use it.nested(...) for a loop in a loop, and a step of its "
+                f"the first one is. Use it.nested(...) for a loop in a loop, and a step of its "
                 f"own for a loop after a loop."
             )
         self._is_looping = True

@@ -16,7 +16,7 @@ from geneva_drive.errors import StorageError
 
 logger = logging.getLogger(__name__)
 
-_INTERVAL = 0.15  # seconds between two looks, so that a change is told within 250 ms
+_INTERVAL = 0.15  # seconds between two looks, so that a change arrives within 250 ms
 _KEEP_ALIVE = 15.0  # seconds after which a silent connection gets a comment
 _MOST_WAITING = 16  # hints that a slow viewer may leave unread
 
@@ -74,6 +74,6 @@ class HintReader:
         changed = sorted({meaning for meaning, old, new in pairs if old != new})
         text = f"event: hint\ndata: {json.dumps({'changed': changed})}\n\n"
         for waiting in self._viewers:
-            # A viewer that does not read is told once it does: any hint makes it fetch all.
+            # A viewer that does not read now gets one later: any hint makes it fetch all.
             if not waiting.full():
                 waiting.put_nowait(text)

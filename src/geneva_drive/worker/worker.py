@@ -190,7 +190,7 @@ class Worker:
         try:
             self._heartbeat.end()
         except (StorageError, DBAPIError) as error:
-            logger.warning("The worker could not sign off: %s", error)
+            logger.warning("The worker could not deregister: %s", error)
 
     def request_stop(self) -> None:
         """Ask `run()` to end; safe to call from a signal handler."""

@@ -211,5 +211,5 @@ def test_an_unknown_key_is_not_found_and_a_secret_not_repeated(sqlite_drive: gd.
         "their ids."
     )
     assert str(by_text.value) == (
-        "This is no id of a key. `geneva keys list` lists the keys with their ids."
+        "This is not the id of a key. `geneva keys list` lists the keys with their ids."
     )

@@ -153,7 +153,7 @@ def let_the_link_expire(request: gd.Approval, workflow: Handle, clock: StandingC
     clock.advance(72 * HOUR)
 
 
-PASSED_ON = "the request was passed on to somebody else"
+PASSED_ON = "the request was passed on to another person"
 DEAD: dict[str, tuple[Callable[[gd.Approval, Handle, StandingClock], Any], str]] = {
     "approved": (lambda request, *_: request.approve(by="bob"), "the request is approved"),
     "rejected": (lambda request, *_: request.reject(by="bob"), "the request is rejected"),
@@ -235,8 +235,8 @@ def test_a_link_for_who_may_not_decide_is_refused(linked: gd.Drive) -> None:
 
     assert str(refused.value) == (
         f"A link for 'sam' would be refused. 'sam' started workflow {workflow.id}, and its "
-        f"approval 'manager' lets nobody decide on their own request (deny_self). Ask another "
-        f"person."
+        f"approval 'manager' does not let people decide on their own request (deny_self). Ask "
+        f"another person."
     )
     assert everything_stored(linked) == before
 

@@ -110,11 +110,11 @@ def test_named_approvers_stay_on_record_after_a_delegation(geneva: gd.Drive) -> 
     ("to", "words"),
     [
         ("ann", "delegate(to=...) must name another person than 'ann'."),
-        ("bob", "'bob' may decide approval {id} already. Delegate to somebody else."),
+        ("bob", "'bob' may decide approval {id} already. Delegate to another person."),
         (
             "sam",
-            "'sam' started workflow {workflow_id}, and this approval lets nobody decide on their "
-            "own request (deny_self). Delegate to somebody else.",
+            "'sam' started workflow {workflow_id}, and this approval does not let people decide on "
+            "their own request (deny_self). Delegate to another person.",
         ),
         ("", "delegate(to=...) must not be empty."),
         (5, "delegate(to=...) must be text, got 5."),

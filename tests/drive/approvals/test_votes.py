@@ -196,8 +196,8 @@ def test_who_started_the_workflow_may_not_decide_where_that_is_denied(
         request.approve(by=by)
 
     assert str(refused.value) == (
-        f"'ann' started workflow {workflow.id}, and its approval 'manager' lets nobody decide on "
-        f"their own request (deny_self). Ask another person."
+        f"'ann' started workflow {workflow.id}, and its approval 'manager' does not let people "
+        f"decide on their own request (deny_self). Ask another person."
     )
     assert request.refusal_of(by) == str(refused.value)
     assert request.refusal_of("bob") is None

@@ -248,8 +248,8 @@ def test_a_workflow_that_was_rejected_names_who_did_it(
 
     assert reads(workflow) == ("canceled", "none", None, None, None)
     assert workflow.why() == (
-        "It was canceled at 2026-03-01 12:00:00 UTC, as step 'manager' was rejected by ann (too "
-        "much); nothing is left to do."
+        "It was canceled at 2026-03-01 12:00:00 UTC, because step 'manager' was rejected by ann "
+        "(too much); nothing is left to do."
     )
 
 
@@ -262,7 +262,7 @@ def test_a_rejection_is_named_and_not_the_node_that_was_canceled_with_it(
     drain(geneva)
 
     assert workflow.reload().why() == (
-        "It was canceled at 2026-03-01 12:00:00 UTC, as step 'finance' was rejected by cleo; "
+        "It was canceled at 2026-03-01 12:00:00 UTC, because step 'finance' was rejected by cleo; "
         "nothing is left to do."
     )
 
@@ -277,8 +277,8 @@ def test_a_workflow_that_expired_says_so(geneva: gd.Drive, clock: StandingClock)
     drain(geneva)
 
     assert workflow.reload().why() == (
-        "It was canceled at 2026-03-01 13:00:00 UTC, as nobody decided on step 'manager' in time; "
-        "nothing is left to do."
+        "It was canceled at 2026-03-01 13:00:00 UTC, because step 'manager' was not decided in "
+        "time; nothing is left to do."
     )
 
 

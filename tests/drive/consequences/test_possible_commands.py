@@ -255,7 +255,7 @@ def test_the_choices_of_a_document_lead_to_its_steps(sqlite_drive: gd.Drive) -> 
         "approve": "The workflow goes on with 'wait'. Then the document decides what follows.",
         "reject": "The workflow goes on with 'refuse', and finishes, blocked.",
         "expire": "After that the workflow goes on with 'refuse', and finishes, blocked.",
-        "skip": "Goes on without `ask`, and nobody decides it. `wait` starts at once.",
+        "skip": "Goes on without `ask`, and its request is canceled. `wait` starts at once.",
         "pause": "It goes on waiting, and what arrives takes effect when it is resumed.",
         "cancel": "Ends the workflow. `wait` and 4 more nodes never run. What has run is not "
         "undone.",

@@ -43,7 +43,7 @@ def test_a_webhook_to_a_private_address_fails_its_step(
     assert workflow.state == "paused"
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.AddressRefused",
-        f"Webhooks to {where} are refused: the address is not public. If it is meant, add "
+        f"Webhooks to {where} are refused: the address is not public. If this is intended, add "
         f"{setting_of!r} to the setting webhook_allowed_hosts.",
     )
     assert len(workflow.step_executions) == 2  # no reattempt, whatever `retry` says

@@ -397,7 +397,7 @@ def test_each_on_timeout(geneva: gd.Drive, clock: StandingClock) -> None:
         ("cancels", "completed", "timed_out"),
     ]
     assert workflow.reload().state == "canceled"
-    assert "as what step 'cancels' waits for did not come in time" in workflow.why()
+    assert "because what step 'cancels' waits for did not come in time" in workflow.why()
     assert [one.trigger for one in workflow.resume_requests] == [
         "timeout",
         "manual",
@@ -454,7 +454,7 @@ def test_a_key_that_is_none_goes_through_the_policy_of_the_node(
         ("a", {"on_timeout": "cancel"}, "on_timeout='cancel' needs timeout"),
         ("a", {"timeout": 5, "on_timeout": 1}, "on_timeout takes 'pause', 'continue', 'cancel' or"),
         ("a", {"timeout": 0}, "timeout must be longer than zero"),
-        ("a", {"keep_result": True}, "keep_result is no option of an event wait"),
+        ("a", {"keep_result": True}, "keep_result is not an option of an event wait"),
         ("a", {"typo": 1}, "there is no option 'typo'."),
     ],
 )

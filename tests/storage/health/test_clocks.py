@@ -10,13 +10,13 @@ from geneva_drive.storage.dialects.health_check import Check, ok, problem, remin
 from tests.storage.health.findings import findings
 
 WAY_OUT = "Let NTP (chrony, systemd-timesyncd) keep the clocks of both machines."
-WHY = "Waits are measured by the one, leases by the other."
+WHY = "Waits use the clock of the process, leases that of the database."
 
 
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (0, ok("clock", "This process and the database agree what time it is.")),
+        (0, ok("clock", "This process and the database show the same time.")),
         (5, reminder("clock", f"This process is 5s ahead of the database. {WHY}", WAY_OUT)),
         (-25, reminder("clock", f"This process is 25s behind the database. {WHY}", WAY_OUT)),
         (90, problem("clock", f"This process is 1m 30s ahead of the database. {WHY}", WAY_OUT)),

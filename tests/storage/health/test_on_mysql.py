@@ -134,8 +134,8 @@ def test_a_commit_that_is_not_flushed_is_a_problem(
     assert findings(open_drive(engine), "durability") == [
         problem(
             "durability",
-            "innodb_flush_log_at_trx_commit is 2: what was committed last may be lost with the "
-            "server.",
+            "innodb_flush_log_at_trx_commit is 2: the last commits may be lost if the server "
+            "crashes.",
             "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration.",
         )
     ]

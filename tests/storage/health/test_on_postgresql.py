@@ -142,11 +142,13 @@ def test_dead_rows_that_outnumber_the_living_are_a_reminder(
         lambda: findings(drive, "dead rows", dead_rows=5) != few, "the server's count of dead rows"
     )
 
-    assert few == [ok("dead rows", "In no table do 5 or more outnumber the living ones.")]
+    assert few == [
+        ok("dead rows", "No table has 5 or more dead rows that outnumber the live ones.")
+    ]
     assert findings(drive, "dead rows", dead_rows=5) == [
         reminder(
             "dead rows",
-            "geneva_drive_workers has 5 dead rows beside 0 living ones.",
+            "geneva_drive_workers has 5 dead rows and 0 live ones.",
             "VACUUM (ANALYZE) geneva_drive_workers; if they stay, see old snapshots and autovacuum "
             "here.",
         )
@@ -205,9 +207,9 @@ def test_a_commit_that_is_not_flushed_is_a_problem(
     assert findings(drive, "durability") == [
         problem(
             "durability",
-            "synchronous_commit is 'off': what was committed last may be lost with the server.",
-            "SET synchronous_commit = on for this database, user or server, wherever it was set "
-            "off.",
+            "synchronous_commit is 'off': the last commits may be lost if the server crashes.",
+            "SET synchronous_commit = on for this database, user or server, wherever it was "
+            "turned off.",
         )
     ]
 

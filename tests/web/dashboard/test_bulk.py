@@ -68,7 +68,7 @@ def test_the_chosen_get_the_command_with_actor_and_reason(
     shown = words_of(operator.get(answer.headers["location"]).text)
 
     assert answer.headers["location"] == "/workflows#answer"
-    assert "Paused 2 workflows The list shows how they stand now." in shown
+    assert "Paused 2 workflows The list shows their current state." in shown
     assert states(sqlite_drive, three) == ["paused", "paused", "ready"]
     [entry] = sqlite_drive.workflows(Parcel).find(three[0]).audit_entries
     assert (entry.command, entry.actor, entry.reason) == ("pause", "ann", "stock taking")

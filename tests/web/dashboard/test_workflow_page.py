@@ -275,7 +275,7 @@ def test_a_command_that_came_too_late_names_who_was_faster(
     page = words_of(operator.get(answer.headers["location"]).text)
 
     assert "Too late Jonas Berg canceled this workflow" in page
-    assert "before you. Your click changed nothing. The page now shows how it stands." in page
+    assert "before you. Your click changed nothing. The page now shows the current state." in page
 
 
 def test_the_sidebar_counts_approvals_for_those_who_may_decide(

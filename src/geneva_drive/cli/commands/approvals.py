@@ -124,7 +124,7 @@ def _refuse_filters(*given: object) -> None:
 def _query(drive: Drive, *, role: str | None, person: str | None, state: str) -> ApprovalQuery:
     if person is not None and state != _PENDING:
         raise click.UsageError(
-            "--mine-as lists only pending requests: nobody is asked once a request has ended."
+            "--mine-as lists only pending requests: a request that has ended waits for no person."
         )
     query = drive.approvals.pending(role=role, person=person)
     return replace(query, wanted=replace(query.wanted, state=ApprovalState(state)))

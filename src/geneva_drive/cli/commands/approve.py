@@ -13,7 +13,7 @@ from geneva_drive.drive.approvals.approval import Approval
 
 @click.command("approve")
 @click.option(
-    "--choice", metavar="WORD", help="The choice, for an approval with others than 'approve'."
+    "--choice", metavar="WORD", help="The choice, if the approval has choices of its own."
 )
 @approval_command
 def command(approval: Approval, choice: str | None, **vote: Any) -> None:

@@ -91,7 +91,7 @@ def _where(filters: tuple[str, ...]) -> dict[str, str]:
 def _confirm(chosen: BulkCommand, preview: BulkPreview) -> None:
     sentence = _sentence(chosen, preview.count)
     if not sys.stdin.isatty():
-        raise click.UsageError(f"{sentence} Pass --yes, as nobody can be asked here.")
+        raise click.UsageError(f"{sentence} Pass --yes: there is no terminal to confirm at.")
     click.confirm(f"{sentence} Continue?", abort=True, err=True)
 
 

@@ -32,7 +32,7 @@ def command(
 ) -> None:
     """Print an address at which one person can decide a request.
 
-    Whoever has it needs no login. It is dead once the request is decided, delegated, escalated or
+    It needs no login. It is dead once the request is decided, delegated, escalated or
     expired. It needs the setting public_url: from --app, or GENEVA_PUBLIC_URL.
     """
     approval = drive.approvals.get(approval_id)
@@ -45,6 +45,6 @@ def command(
     # On stderr, so that a script can take the address from stdout.
     click.echo(
         f"With it, {person} can decide approval {approval.id} until {moment(until)} UTC. Send it "
-        f"to nobody else.",
+        f"only to this person.",
         err=True,
     )

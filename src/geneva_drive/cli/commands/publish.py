@@ -24,9 +24,11 @@ _MOST = 10
     "--payload",
     metavar="JSON",
     callback=parsed_by(parameters.typed_json_value),
-    help="What the event tells, as JSON.",
+    help="The payload of the event, as JSON.",
 )
-@click.option("--id", metavar="ID", help="Its id: a second one of a source is ignored.")
+@click.option(
+    "--id", metavar="ID", help="Its id; a second event with the same id and source is ignored."
+)
 @click.option("--source", metavar="NAME", default="cli", show_default=True, help="Who publishes.")
 @click.option("--key", metavar="KEY", help="What it is about, such as the id of an order.")
 @click.option(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "decisions",
     metavar="STEP=WORD",
     multiple=True,
-    help="What becomes of a step: approve, reject, expire or fail.",
+    help="How a step ends: approve, reject, expire or fail.",
 )
 @click.option(
     "--event",

@@ -85,7 +85,7 @@ def _redirected(message: Message, answer: HttpResponse) -> Message:
     if (before.scheme, after.scheme) == ("https", "http"):
         raise PermanentError(
             f"{shown(message.url)} redirects to {shown(target)}, which is not encrypted. Write the "
-            f"URL that is meant into the document."
+            f"final URL into the document."
         )
     followed = replace(message, url=target)
     if answer.status not in _KEEPS_BODY:

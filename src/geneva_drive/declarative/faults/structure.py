@@ -95,7 +95,7 @@ def _fault(error: ErrorDetails, location: Location, hints: Suggestions) -> tuple
     if kind == "extra_forbidden":
         close = hints.closest(str(location[-1]), _KEYS)
         hint = f"; did you mean {close!r}?" if close and close != location[-1] else ""
-        return location, f"is not a key that is known here{hint}"
+        return location, f"is not a known key here{hint}"
     if kind == "value_error":
         return location, message.removeprefix("Value error, ")
     if kind in _WHOLE:

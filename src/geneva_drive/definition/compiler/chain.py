@@ -118,7 +118,7 @@ class Chain:
         self._gather()
 
     def _gather(self) -> None:
-        """Move each worker and aggregate right behind its batch, wherever that was put."""
+        """Move each worker and aggregate right after its batch, wherever that was put."""
         followers = [entry for entry in self._entries if entry.node.kind.follows_batch]
         for entry in followers:
             entry.after = self._batch_of(entry.node)
@@ -202,7 +202,7 @@ class Chain:
         if option == "before_step" and self._entries[found].node.kind.follows_batch:
             raise StepConfigurationError(
                 f"before_step of {self._owner}.{node.name} names {name!r}, which comes right "
-                f"behind its batch. Name the batch {self._entries[found].after!r}.",
+                f"after its batch. Name the batch {self._entries[found].after!r}.",
                 node.where,
             )
         return found

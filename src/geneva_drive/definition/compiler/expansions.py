@@ -29,7 +29,7 @@ _NO_LISTS = (NodeKind.APPROVAL, NodeKind.CALLBACK, NodeKind.WORKER, NodeKind.MAP
 def check(owner: str, nodes: Sequence[Node]) -> None:
     """Raise an error if a batch is incomplete, or an execution could not have its name.
 
-    A worker and an aggregate come right behind their batch.
+    A worker and an aggregate come right after their batch.
     """
     for leading, followers in _groups(nodes):
         if leading.is_batch:
@@ -38,7 +38,7 @@ def check(owner: str, nodes: Sequence[Node]) -> None:
         elif followers:
             raise StepConfigurationError(
                 f"{owner}.{followers[0].name} is {followers[0].kind.a_noun} of {leading.name!r}, "
-                f"which is no batch any more. Write {followers[0].name} = gd.removed_step().",
+                f"which is no longer a batch. Write {followers[0].name} = gd.removed_step().",
                 leading.where,
             )
     for node in nodes:

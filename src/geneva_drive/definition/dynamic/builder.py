@@ -117,7 +117,7 @@ class DynamicWorkflow:
         written = node_arguments.written_args(name, args)
         if job is None and args:
             raise InvalidInput(
-                f"Node {shown(name)} has args and no job to take them. Give it a job."
+                f"Node {shown(name)} has args but no job to take them. Give it a job."
             )
         if checks.flag(f"Node {shown(name)}: keep_result", keep_result) and job is None:
             raise InvalidInput(f"Node {shown(name)} has no job, and so no result. Give it a job.")

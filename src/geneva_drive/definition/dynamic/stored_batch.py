@@ -173,7 +173,7 @@ def _faults_of_batch(
         yield (
             batch.id,
             "args",
-            f"The worker {batch.args['worker']!r} is no node with part 'worker' that depends on "
+            f"The worker {batch.args['worker']!r} is not a node with part 'worker' that depends on "
             f"this batch alone.",
         )
         return

@@ -131,8 +131,8 @@ def _build(
 ) -> ApprovalStep[Any, Any, Any]:
     if "keep_result" in given:
         raise StepConfigurationError(
-            "keep_result is no option of an approval: its decision is always kept, and result_of "
-            "reads it."
+            "keep_result is not an option of an approval: its decision is always kept, and "
+            "result_of reads it."
         )
     opts = options.parse(given, kind)
     terms = approval_terms.parse(given)

@@ -135,7 +135,7 @@ def batch(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
     The worker runs once for each range, up to `parallelism` at once, then the aggregate runs. All
     workers are created in one transaction, so a crash cannot create them twice.
 
-    In the chain, the worker and the aggregate come right behind their batch, and the next step
+    In the chain, the worker and the aggregate come right after their batch, and the next step
     behind the aggregate. To wait for the whole batch, a node depends on the aggregate;
     `depends_on=rows` waits only until the work is divided.
 
@@ -161,8 +161,8 @@ def _build(
 ) -> BatchStep[Any, Any]:
     if "keep_result" in given:
         raise StepConfigurationError(
-            "keep_result is no option of a batch: the results of its worker and its aggregate are "
-            "always kept."
+            "keep_result is not an option of a batch: the results of its worker and its aggregate "
+            "are always kept."
         )
     opts = options.parse(given, kind)
     terms = expansion.parse(given)
@@ -186,12 +186,12 @@ def _build_follower(
     for option in _OF_THE_BATCH:
         if option in given:
             raise StepConfigurationError(
-                f"{option} is no option of {kind.a_noun}, which follows its batch. Pass it to "
+                f"{option} is not an option of {kind.a_noun}, which follows its batch. Pass it to "
                 f"@gd.batch."
             )
     if "keep_result" in given:
         raise StepConfigurationError(
-            f"keep_result is no option of {kind.a_noun}: its result is always kept."
+            f"keep_result is not an option of {kind.a_noun}: its result is always kept."
         )
     opts = options.parse(given, kind)
     call_signatures.check_body(function, kind, transaction=opts.transaction)

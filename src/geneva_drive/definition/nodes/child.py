@@ -130,6 +130,6 @@ def _check_context(context: object, *arguments: str) -> None:
         call_signatures.check_plain("context", context, *arguments)
     else:
         raise StepConfigurationError(
-            f"context takes a dict or a callable of {_OF[arguments]} that gives one, not "
+            f"context takes a dict or a callable of {_OF[arguments]} that returns one, not "
             f"{shown(context)}."
         )

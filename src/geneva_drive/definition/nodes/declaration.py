@@ -62,7 +62,7 @@ class NodeKind(StrEnum):
 
     @property
     def follows_batch(self) -> bool:
-        """True for the worker and the aggregate of a batch, which come right behind it."""
+        """True for the worker and the aggregate of a batch, which come right after it."""
         return self in (NodeKind.WORKER, NodeKind.AGGREGATE)
 
 

@@ -105,7 +105,7 @@ def _build(
 ) -> EventWaitStep[Any, Any]:
     if "keep_result" in given:
         raise StepConfigurationError(
-            f"keep_result is no option of {kind.a_noun}: what it waits for is always kept, and "
+            f"keep_result is not an option of {kind.a_noun}: what it waits for is always kept, and "
             f"result_of reads it."
         )
     opts = options.parse(given, kind)

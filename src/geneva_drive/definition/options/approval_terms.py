@@ -200,7 +200,7 @@ def _format_text(option: str, value: object, *, error: MakeError) -> str:
             f"{option} has braces that are empty or numbered, and {only}. {braces}"
         ) from None
     except (ValueError, TypeError) as fault:
-        raise error(f"{option} is no text for str.format: {fault}. {braces}") from None
+        raise error(f"{option} is not text for str.format: {fault}. {braces}") from None
     return text
 
 

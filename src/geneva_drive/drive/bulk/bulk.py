@@ -64,7 +64,7 @@ class BulkOrder:
             checks.whole_number(f"bulk({name}=...)", value, at_least=1, at_most=_MOST)
             if chosen not in CONTINUING:
                 raise InvalidInput(
-                    f"bulk({name}=...) waits for what becomes of a step, and {chosen} runs none. "
+                    f"bulk({name}=...) waits for the outcome of a step, and {chosen} runs none. "
                     f"Leave it out."
                 )
         return cls(

@@ -165,7 +165,7 @@ def _skip(situation: Situation, node_id: str) -> Consequence:
     else:
         declared = situation.declared(node_id)
         is_approval = declared is not None and declared.is_approval
-        undecided = ", and nobody decides it" if is_approval else ""
+        undecided = ", and its request is canceled" if is_approval else ""
         goes_on = f"Goes on without {code(situation, node_id)}{undecided}."
         sentence = f"{goes_on} {_onward(situation, ahead)}"
     return Consequence(

@@ -123,11 +123,11 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
         case ExecutionRecord(step_name=step, outcome=Outcome.REJECTED, result=result):
             decision = typed_json.load(result)
             rejection = f"rejected by {decision['by']}{_in_brackets(decision['comment'])}"
-            return f", as step {step!r} was {rejection}"
+            return f", because step {step!r} was {rejection}"
         case ExecutionRecord(step_name=step, outcome=Outcome.EXPIRED):
-            return f", as nobody decided on step {step!r} in time"
+            return f", because step {step!r} was not decided in time"
         case ExecutionRecord(step_name=step, outcome=Outcome.TIMED_OUT, error_class=None):
-            return f", as what step {step!r} waits for did not come in time"
+            return f", because what step {step!r} waits for did not come in time"
         case ExecutionRecord(step_name=step):
             return f" by step {step!r}"
         case _:

@@ -30,11 +30,11 @@ def clock_skew(
     assert there is not None, "a clock always answers"
     skew = here - there
     if abs(skew) <= thresholds.clock_skew:
-        return ok(_NAME, "This process and the database agree what time it is.")
+        return ok(_NAME, "This process and the database show the same time.")
     span = describe(timedelta(seconds=round(abs(skew).total_seconds())))
     found = (
         f"This process is {span} {'ahead of' if skew > timedelta() else 'behind'} the database. "
-        f"Waits are measured by the one, leases by the other."
+        f"Waits use the clock of the process, leases that of the database."
     )
     way_out = "Let NTP (chrony, systemd-timesyncd) keep the clocks of both machines."
     return (problem if abs(skew) > lease / 2 else reminder)(_NAME, found, way_out)

@@ -24,9 +24,10 @@ class CursorNotExact(LostPlace):
         super().__init__(
             cursor,
             columns,
-            f"The cursor {shown(cursor)} is not where its record stands in the order of "
-            f"{', '.join(columns)}: the database compares other values than it gives. Order by the "
-            f"primary key, or by a column whose values are read back exactly as they are stored.",
+            f"The cursor {shown(cursor)} is not the position of its record in the order of "
+            f"{', '.join(columns)}: the database compares other values than it returns. Order by "
+            f"the primary key, or by a column whose values are read back exactly as they are "
+            "stored.",
         )
 
 

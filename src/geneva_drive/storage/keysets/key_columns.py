@@ -92,7 +92,7 @@ def key_column(column: Column, dialect: Dialect) -> KeyColumn:
     stored = _stored_type(column.type, dialect)
     if stored.__visit_name__ == "SET":
         raise InvalidInput(
-            f"{column} holds sets, which have no order that a loop could go by. Order by the "
+            f"{column} holds sets, which have no order that a loop could follow. Order by the "
             f"primary key, or by a column whose values are read back exactly as they are stored."
         )
     if dialect.name in ("mysql", "mariadb") and isinstance(stored, Enum) and stored.native_enum:

@@ -291,7 +291,7 @@ class Keyset:
         return InvalidInput(
             f"The saved cursor {shown(after)} does not fit this loop, whose cursor is made of "
             f"{', '.join(map(str, self._columns))}. It was saved by another loop. Rewind the step "
-            f"with `geneva rewind`, or put that loop back."
+            f"with `geneva rewind`, or restore that loop."
         )
 
 

@@ -120,8 +120,8 @@ def tables_of(query: Select[Any]) -> Source:
     for table in (table for each in froms for table in _flat(each)):
         if not list(table.primary_key):
             raise InvalidInput(
-                f"{table} has no primary key, so rows that are equal could not be told apart. Give "
-                f"the table a primary key, or select from one that has one."
+                f"{table} has no primary key, so rows that are equal could not be distinguished. "
+                f"Give the table a primary key, or select from one that has one."
             )
     described: Any = query.column_descriptions
     selected = [(each["name"], _expression(each["expr"])) for each in described]

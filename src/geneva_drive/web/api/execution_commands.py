@@ -33,7 +33,7 @@ class Resumption(Reason):
     """How a workflow continues."""
 
     data: dict[str, Any] | None = Field(default=None, description="Merged into the context.")
-    metadata: dict[str, Any] | None = Field(default=None, description="Another name of data.")
+    metadata: dict[str, Any] | None = Field(default=None, description="Another name for data.")
     at: str | None = Field(default=None, description="The step at which it continues.")
 
     @model_validator(mode="after")

@@ -91,7 +91,7 @@ def check(
 def fault_of(environment: Environment, link: LinkRecord) -> str | None:
     """Return why a link to a pending request is dead, or None."""
     if link.closed_at is not None:
-        return "the request was passed on to somebody else"
+        return "the request was passed on to another person"
     if link.expires_at <= environment.clock.now():
         return "it has expired"
     return None

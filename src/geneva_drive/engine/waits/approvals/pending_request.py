@@ -45,8 +45,8 @@ class PendingRequest:
         if approval.deny_self and self.workflow.started_by == person:
             return (
                 f"{person!r} started workflow {self.workflow.id}, and its approval "
-                f"{approval.step_name!r} lets nobody decide on their own request (deny_self). "
-                f"Ask another person."
+                f"{approval.step_name!r} does not let people decide on their own request "
+                f"(deny_self). Ask another person."
             )
         if known is not None and known.is_assigned is False:
             return (

@@ -165,12 +165,12 @@ def _check_delegate(request: PendingRequest, person: str, to: str) -> None:
         raise InvalidInput(f"delegate(to=...) must name another person than {person!r}.")
     if known is not None and known.is_assigned:
         raise InvalidInput(
-            f"{to!r} may decide approval {request.approval.id} already. Delegate to somebody else."
+            f"{to!r} may decide approval {request.approval.id} already. Delegate to another person."
         )
     if request.approval.deny_self and request.workflow.started_by == to:
         raise InvalidInput(
-            f"{to!r} started workflow {request.workflow.id}, and this approval lets nobody decide "
-            f"on their own request (deny_self). Delegate to somebody else."
+            f"{to!r} started workflow {request.workflow.id}, and this approval does not let people "
+            f"decide on their own request (deny_self). Delegate to another person."
         )
 
 

@@ -47,7 +47,7 @@ def durability(connection: Connection) -> Iterator[Check]:
         return
     yield problem(
         "durability",
-        f"{words}: what was committed last may be lost with the server.",
+        f"{words}: the last commits may be lost if the server crashes.",
         "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration.",
     )
 

@@ -90,8 +90,9 @@ def durability(connection: Connection) -> Iterator[Check]:
         return
     yield problem(
         "durability",
-        "synchronous_commit is 'off': what was committed last may be lost with the server.",
-        "SET synchronous_commit = on for this database, user or server, wherever it was set off.",
+        "synchronous_commit is 'off': the last commits may be lost if the server crashes.",
+        "SET synchronous_commit = on for this database, user or server, wherever it was turned "
+        "off.",
     )
 
 
@@ -120,12 +121,14 @@ def dead_rows(connection: Connection, tables: Tables, thresholds: Thresholds) ->
     for row in rows:
         yield reminder(
             "dead rows",
-            f"{row.name} has {row.dead:,} dead rows beside {row.live:,} living ones.",
+            f"{row.name} has {row.dead:,} dead rows and {row.live:,} live ones.",
             f"VACUUM (ANALYZE) {row.name}; if they stay, see old snapshots and autovacuum here.",
         )
     if not rows:
         most = thresholds.dead_rows
-        yield ok("dead rows", f"In no table do {most:,} or more outnumber the living ones.")
+        yield ok(
+            "dead rows", f"No table has {most:,} or more dead rows that outnumber the live ones."
+        )
 
 
 def old_snapshots(connection: Connection, thresholds: Thresholds) -> Iterator[Check]:

@@ -143,7 +143,7 @@ class _Listener:
         if self._stop_receiver in heard:
             return False
         if not list(driver.notifies(timeout=0)):
-            logger.info("Hints are not heard through this pooler: what is due is found by polling.")
+            logger.info("Hints do not pass this pooler: workers find due steps by polling.")
             return False
         driver.execute(f'UNLISTEN "{channel}"')
         return True

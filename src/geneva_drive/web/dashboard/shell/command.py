@@ -30,7 +30,7 @@ from geneva_drive.web.dashboard.shell.forms import Fields, form_cookie
 from geneva_drive.web.dashboard.shell.page import cookie_path, set_cookie
 
 _REMEMBERED = 2_000  # forms per process
-_CHANGED_NOTHING = "Your click changed nothing. The page now shows how it stands."
+_CHANGED_NOTHING = "Your click changed nothing. The page now shows the current state."
 
 
 class _SentForms:

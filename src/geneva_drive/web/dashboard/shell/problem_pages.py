@@ -40,7 +40,7 @@ _CODES = {
     "cross_origin": "This came from another site",
 }
 _WAYS_OUT = {
-    HTTPStatus.CONFLICT: "Nothing was changed. Go back and reload the page to see how it stands.",
+    HTTPStatus.CONFLICT: "Nothing was changed. Go back and reload the page.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "Nothing was changed. Go back and correct it.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Nothing was changed. Reload the page in a moment.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "Reload the page. If it fails again, the server's log says "

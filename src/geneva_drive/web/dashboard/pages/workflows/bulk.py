@@ -213,6 +213,6 @@ def _give(workflow: WorkflowHandle[Any], name: str, reason: str | None, actor: s
 def _answer(chosen: Chosen, done: list[Any], late: list[str]) -> Answer:
     title = f"{_DONE[chosen.command]} {plural(len(done), 'workflow')}"
     if not late:
-        return Answer(title, "The list shows how they stand now.")
+        return Answer(title, "The list shows their current state.")
     words = f"{plural(len(late), 'workflow')} came too late and stayed as they were. "
     return Answer(title, words + " ".join(late[:3]), "late")
