@@ -98,8 +98,8 @@ WORDS: list[tuple[Exception, str]] = [
     (
         errors.StepVanished("Signup", "remind", ["welcome"]),
         "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution is at "
-        'this step. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on its '
-        "successor, and resume; or choose where to go on: `resume_at` in code, "
+        'this step. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on '
+        "its successor, and resume; or choose where to go on: `resume_at` in code, "
         "`geneva resume ID --at STEP` in the shell.",
     ),
     (
@@ -255,8 +255,8 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.AddressRefused("internal.example", "10.0.0.1"),
-        "Webhooks to internal.example (10.0.0.1) are refused: the address is not public. If this is "
-        "intended, add 'internal.example' to the setting webhook_allowed_hosts.",
+        "Webhooks to internal.example (10.0.0.1) are refused: the address is not public. If this "
+        "is intended, add 'internal.example' to the setting webhook_allowed_hosts.",
     ),
     (
         errors.MissingExtra("httpx", "json"),
