@@ -125,3 +125,19 @@ def test_a_held_workflow_says_when_a_decision_takes_effect() -> None:
         "customer. It takes effect when an operator resumes the workflow."
     )
     assert found["reject manager"].startswith("Goes on all the same. The workflow will apologize")
+
+
+def test_a_decision_beside_a_failed_node_promises_no_end() -> None:
+    class Order(gd.Workflow):
+        @gd.task
+        def charge(self) -> None: ...
+
+        @gd.approval(role="manager", depends_on=None)
+        def manager(self, decision: gd.ApprovalDecision[Any]) -> None: ...
+
+    failed = standing(Order, "paused", charge="failed", manager="waiting")
+
+    assert sentences(failed, ballot("manager"))["approve manager"] == (
+        "The workflow stays as it is: another step has failed. It takes effect when an operator "
+        "resumes the workflow."
+    )

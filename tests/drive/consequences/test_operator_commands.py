@@ -204,6 +204,44 @@ def test_what_a_person_decides_later_is_not_foretold() -> None:
     )
 
 
+def test_a_node_that_is_passed_over_runs_no_task_of_a_rejection_or_timeout() -> None:
+    class Refund(gd.Workflow):
+        @gd.task
+        def check(self) -> None: ...
+
+        @gd.approval(role="manager", on_reject="apologize", depends_on=None)
+        def manager(self, decision: gd.ApprovalDecision[object]) -> None: ...
+
+        @gd.task(depends_on=manager)
+        def apologize(self) -> None: ...
+
+        @gd.wait_for_event("paid", depends_on=manager, timeout="1d", on_timeout="remind")
+        def paid(self, event: object) -> None: ...
+
+        @gd.task(depends_on=paid)
+        def remind(self) -> None: ...
+
+        @gd.task(depends_on=paid)
+        def mail(self) -> None: ...
+
+    asked = standing(Refund, "ready", check="completed", manager="waiting")
+    held = standing(Refund, "paused", check="failed", manager="waiting")
+    done = dict.fromkeys(("check", "manager", "apologize"), "completed")
+    waiting = standing(Refund, "ready", None, None, **done, paid="waiting")
+
+    skip, skip_held = (
+        next(one for one in consequences(each) if (one.command, one.node) == ("skip", "manager"))
+        for each in (asked, held)
+    )
+
+    assert skip.sentence == (
+        "Goes on without `manager`, and its request is canceled. `paid` starts at once."
+    )
+    assert (skip.runs_next, skip.may_run) == (("paid",), ("remind", "mail"))
+    assert (skip_held.runs_next, skip_held.may_run) == ((), ())
+    assert sentences(waiting)["skip paid"] == "Goes on without `paid`. `mail` starts at once."
+
+
 def test_a_hostile_name_stays_on_one_line_between_its_backticks() -> None:
     class Odd(gd.Workflow):
         @gd.step

@@ -14,11 +14,9 @@ from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentence_parts import phrases, will
 from geneva_drive.drive.consequences.situation import Situation
-from geneva_drive.drive.consequences.walk import Ahead, walk
+from geneva_drive.drive.consequences.walk import NOTHING, Ahead, walk
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
-
-_NOTHING = Ahead(next=(), later=(), perhaps=(), passed_over=(), blocked=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ def _effect(
     """Return what follows, what never runs, and the sentence for people."""
     if node is None or situation.definition is None:
         return (
-            _NOTHING,
+            NOTHING,
             (),
             "The workflow is canceled." if is_rejection else "The workflow goes on.",
         )
@@ -130,7 +128,7 @@ def _effect(
     is_named = is_expired and terms.on_timeout is OnTimeout.TASK
     if is_rejection and terms.on_reject is OnReject.CANCEL and not is_named:
         never = tuple(each for each in situation.never_started() if each != node_id)
-        return _NOTHING, never, _canceling(situation, node_id)
+        return NOTHING, never, _canceling(situation, node_id)
     if is_rejection and terms.on_reject is OnReject.CONTINUE and not is_named:
         return ahead, ahead.passed_over, f"Goes on all the same. {will(situation, ahead)}"
     return ahead, ahead.passed_over, will(situation, ahead)
@@ -183,7 +181,7 @@ def _expiry(situation: Situation, ballot: Ballot) -> Consequence:
 def _expiring(
     approval: ApprovalRecord,
     sentence: str,
-    ahead: Ahead = _NOTHING,
+    ahead: Ahead = NOTHING,
     never: tuple[str, ...] = (),
 ) -> Consequence:
     return Consequence(

@@ -15,7 +15,7 @@ from geneva_drive.drive.consequences.sentence_parts import (
     then,
 )
 from geneva_drive.drive.consequences.situation import Situation
-from geneva_drive.drive.consequences.walk import Ahead, walk
+from geneva_drive.drive.consequences.walk import NOTHING, Ahead, walk
 from geneva_drive.states import Request, StepState, WorkflowState
 
 _FEW = 2  # nodes that never run and are all named
@@ -154,14 +154,21 @@ def passable(situation: Situation) -> list[str]:
     return [*situation.failed, *due]
 
 
+def _past(situation: Situation, node_id: str) -> Ahead:
+    """Return what follows if a node is passed over: no task of a rejection or a timeout does."""
+    taken = situation.branches_past(node_id)
+    return walk(situation, done=[node_id], chosen={} if taken is None else {node_id: taken})
+
+
 def _skip(situation: Situation, node_id: str) -> Consequence:
-    ahead = walk(situation, done=[node_id])
+    ahead = _past(situation, node_id)
     name = situation.node(node_id).name
     others = [each for each in situation.failed if each != node_id]
     is_paused = situation.workflow.state is WorkflowState.PAUSED
     if is_paused and others and not situation.is_chain:
         stays = f"The workflow stays paused: {runs(situation, others, 'has', 'have')} failed too."
         sentence = f"Passes over {code(situation, node_id)}. {stays}"
+        ahead = NOTHING
     else:
         declared = situation.declared(node_id)
         is_approval = declared is not None and declared.is_approval
@@ -195,7 +202,7 @@ def _onward(situation: Situation, ahead: Ahead) -> str:
 
 def _manual(situation: Situation, node_id: str) -> Iterator[Consequence]:
     declared, name = situation.declared(node_id), code(situation, node_id)
-    ahead = walk(situation, done=[node_id])
+    ahead = _past(situation, node_id)
     ways = [("resolve_manually", "Resolve…", "without a result")]
     if declared is None or not (declared.is_approval or declared.is_event_wait):
         ways.insert(0, ("complete_manually", "Complete…", "with a result that you enter"))

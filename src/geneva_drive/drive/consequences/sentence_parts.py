@@ -124,7 +124,7 @@ def will(situation: Situation, ahead: Ahead, subject: str = "The workflow") -> s
     """Return "The workflow will do this, then that."."""
     found = phrases(situation, ahead)
     if not found:
-        if ahead.blocked:
+        if ahead.blocked or situation.failed:
             return f"{subject} stays as it is: another step has failed."
         return (
             f"{subject} goes on with what is active."

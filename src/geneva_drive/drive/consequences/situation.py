@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import jobs
+from geneva_drive.definition.nodes import approval, event_wait
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.nodes.phrases import from_docstring, from_name, phrase_of
 from geneva_drive.definition.options.event_terms import OnEventTimeout
@@ -108,6 +109,17 @@ class Situation:
             terms = declared.terms
             return terms.reject_task is not None or terms.timeout_task is not None
         return bool(declared and declared.is_event_wait and declared.event_terms.timeout_task)
+
+    def branches_past(self, node_id: str) -> tuple[str, ...] | None:
+        """Return the nodes behind one that run if it is passed over; None for all of them."""
+        declared = self.declared(node_id)
+        if declared is None or self.definition is None or self.document is not None:
+            return None
+        if declared.is_approval:
+            return approval.branches(self.definition, declared, rejected=False, expired=False)
+        if declared.is_event_wait:
+            return event_wait.branches(self.definition, declared, timed_out=False)
+        return None
 
     def may_end(self, node_id: str) -> bool:
         """True if the workflow goes on behind a node only if a person or an event lets it."""

@@ -28,6 +28,9 @@ class Ahead:
     blocked: tuple[str, ...]
 
 
+NOTHING = Ahead(next=(), later=(), perhaps=(), passed_over=(), blocked=())
+
+
 def walk(
     situation: Situation,
     *,
