@@ -319,6 +319,33 @@ def test_failed_workers_of_a_batch_are_counted(sqlite_drive: gd.Drive) -> None:
     assert resume.sentence == "Runs 3 failed workers of `process` again. Then `summarize`."
 
 
+def test_a_node_that_a_decision_left_out_is_not_promised(sqlite_drive: gd.Drive) -> None:
+    class Joined(gd.Workflow):
+        @gd.decision(depends_on=None)
+        def route(self) -> None:
+            """Choose nothing."""
+
+        @gd.approval(role="manager", depends_on=None)
+        def manager(self, decision: object) -> None: ...
+
+        @gd.task(depends_on=[route, manager])
+        def wrap(self) -> None: ...
+
+    workflow = sqlite_drive.workflows(Joined).create()
+    drain(sqlite_drive)
+
+    approve = workflow.what_if()[0]
+    assert approve.sentence == "The workflow will finish."
+
+    (request,) = sqlite_drive.approvals.pending()
+    request.approve(by="ann")
+    drain(sqlite_drive)
+    assert [one.step_name for one in workflow.reload().step_executions if one.started_at] == [
+        "route",
+        "manager",
+    ]
+
+
 def test_a_workflow_whose_class_is_unknown_can_be_paused_and_canceled(
     sqlite_drive: gd.Drive,
 ) -> None:

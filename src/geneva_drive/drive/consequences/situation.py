@@ -46,6 +46,8 @@ class Situation:
     definition: Definition | None = None
     expansions: Mapping[str, ExpansionRecord] = field(default_factory=lambda: MappingProxyType({}))
     is_chain: bool = False
+    # What nodes that are done have chosen of those behind them.
+    chosen: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def graph(self) -> Graph:
@@ -201,6 +203,16 @@ class Situation:
         if place == 0 or self.is_active(node_id):
             return _fate_of(self.node(node_id).state, self.node(node_id).outcome)
         return Fate.DONE if place < 0 else None
+
+    @cached_property
+    def decided(self) -> list[str]:
+        """The nodes that have chosen, and behind which a node has not been reached."""
+        known, dependants = self.known_fates, self.graph.dependants
+        return [
+            each
+            for each in self.deciding
+            if known.get(each) is Fate.DONE and any(one not in known for one in dependants[each])
+        ]
 
     @cached_property
     def undecided(self) -> Sequence[str]:

@@ -41,6 +41,7 @@ def walk(
     """Return what is ahead once these nodes count as done, and those run again."""
     if situation.document is not None:
         return _in_document(situation, situation.document, next(iter(done), None))
+    chosen = {**situation.chosen, **chosen}
     parents_of = situation.graph.parents
     # Several commands are weighed, and each touches few of up to 100,000 nodes.
     touched = {**dict.fromkeys(again, Fate.ACTIVE), **dict.fromkeys(done, Fate.DONE)}

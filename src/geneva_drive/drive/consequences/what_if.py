@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.search.many_executions import may_expand
 from geneva_drive.engine.documents import documents
+from geneva_drive.engine.graphs.node_states import node_statuses
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import ENDED_WORKFLOW_STATES, ApprovalState, WorkflowState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
@@ -90,13 +92,31 @@ def read_situation(
     if may_expand(record):
         expansions = store.read(lambda connection: store.expansions.of(connection, record.id))
     is_dynamic = record.type == DYNAMIC_TYPE
-    return Situation(
+    found = Situation(
         workflow=record,
         view=view,
         definition=None if is_dynamic else definition,
         expansions={key: one for key, one in expansions.items() if key in view.nodes},
         is_chain=not record.has_graph and definition is not None and not definition.is_graph,
     )
+    chosen = {} if found.is_chain else _chosen(drive, found)
+    return replace(found, chosen=chosen) if chosen else found
+
+
+def _chosen(drive: Drive, situation: Situation) -> dict[str, tuple[str, ...]]:
+    """Read what nodes that are done have chosen, as far as it still matters."""
+    decided, store = situation.decided, drive.store
+    if not decided:
+        return {}
+    asked = [(situation.workflow.id, each) for each in decided]
+    attempts = store.read(lambda connection: store.attempts.latest(connection, asked))
+    statuses = node_statuses(situation.definition, situation.graph, attempts)
+    own = {each: statuses[each].chosen if each in statuses else None for each in decided}
+    taken = {
+        each: situation.branches_past(each) if found is None else found
+        for each, found in own.items()
+    }
+    return {each: found for each, found in taken.items() if found is not None}
 
 
 def consequences(
