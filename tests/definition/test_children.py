@@ -148,7 +148,7 @@ REFUSED = {
     ),
     "a context of text": (
         "gd.child('Ship', context='fast')",
-        "Child workflow 'Ship': context takes a dict or a callable of the parent that gives one, "
+        "Child workflow 'Ship': context takes a dict or a callable of the parent that returns one, "
         "not 'fast'. (signup.py:1)",
     ),
     "a task of its parent's name": (

@@ -413,7 +413,7 @@ def test_what_cannot_be_divided_is_refused(geneva: gd.Drive) -> None:
     )
     assert _refused(lambda self, it: it.set(1)) == (
         "Step 'rows' has partitions=2, but only records and sequences can be divided, not a loop "
-        "of one's own. Remove partitions."
+        "of your own. Remove partitions."
     )
     assert _refused(lambda self, it: list(it.iterate_over_pages(lambda token: ([], None)))) == (
         "Step 'rows' has partitions=2, but only records and sequences can be divided, not a loop "

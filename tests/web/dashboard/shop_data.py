@@ -35,6 +35,7 @@ class Shop:
 def fill(drive: gd.Drive, scale: int = 1) -> Shop:
     """Make the shop; `scale` multiplies how many orders failed and how many people wait."""
     real = drive.clock
+    drain(drive)  # registers the nightly schedule, so that it is not due within these four hours
     clock = ShiftedClock(SystemClock(), -timedelta(hours=4))
     drive.clock = clock
     held = _old_work(drive)
