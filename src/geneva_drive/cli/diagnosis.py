@@ -12,11 +12,11 @@ from sqlalchemy.exc import DBAPIError
 from geneva_drive.cli.output.error_line import one_line
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.drive.compatibility import calls_of_documents
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
-from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.settings import mistyped
 from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
 from geneva_drive.storage.health import examination as health

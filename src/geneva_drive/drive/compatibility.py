@@ -15,10 +15,10 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.document_run import DOCUMENTS
+from geneva_drive.definition.dynamic.document_workflow import DOCUMENTS
 from geneva_drive.definition.dynamic.node_arguments import CHILD_JOB, OWN_JOBS
-from geneva_drive.engine.documents import documents
-from geneva_drive.engine.documents.documents import BRANCH
+from geneva_drive.engine.documents import definition_lookup
+from geneva_drive.engine.documents.definition_lookup import BRANCH
 from geneva_drive.states import ENDED_WORKFLOW_STATES, STORED_WORKFLOW_STATES
 from geneva_drive.storage.schema.documents.definition_record import DefinitionRecord
 from geneva_drive.storage.schema.records import Key
@@ -222,7 +222,7 @@ def calls_of_documents(drive: Drive) -> dict[str, set[str]]:
 def _called_by(stored: DefinitionRecord) -> set[str]:
     from geneva_drive.declarative.actions.execution import needed
 
-    definition = documents.compiled(stored)
+    definition = definition_lookup.compiled(stored)
     document = getattr(definition, "document", None)
     return set() if document is None else needed(document)
 

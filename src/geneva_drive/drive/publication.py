@@ -22,14 +22,14 @@ from geneva_drive.drive.joined_transaction import JoinedTransaction
 from geneva_drive.durations import Duration
 from geneva_drive.engine import crash_points
 from geneva_drive.engine.waits.events import callbacks
-from geneva_drive.engine.waits.events.event_arrival import public
 from geneva_drive.engine.waits.events.event_delivery import deliver_event
 from geneva_drive.engine.waits.events.event_store import deliver_stored, store_event
 from geneva_drive.engine.waits.events.event_wait import callback_key
+from geneva_drive.engine.waits.events.heard_events import public
 from geneva_drive.errors import InvalidInput, NotFound, StorageError
 from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
-from geneva_drive.storage.dialects.publication import ReleasedWait
+from geneva_drive.storage.dialects.event_insert import ReleasedWait
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.waits.event_records import EVENT_COLUMNS, EventRecord

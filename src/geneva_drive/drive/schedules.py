@@ -15,7 +15,7 @@ from geneva_drive.definition.schedule import Cron
 from geneva_drive.definition.workflow import Workflow, definition_of
 from geneva_drive.display import shown
 from geneva_drive.drive import audit_text
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.schedules import commands, registration
 from geneva_drive.engine.schedules.due_runs import cron_of
 from geneva_drive.errors import InvalidInput, ScheduleNotFound
@@ -144,7 +144,7 @@ class Schedules:
         """Run a schedule now, also if it is paused; the run obeys `overlap` and has no jitter."""
         person, why = audit_text.actor("run_now", actor), audit_text.reason("run_now", reason)
         name = self._require("run_now", type)
-        definition = documents.startable(self._drive.store, name)
+        definition = definition_lookup.startable(self._drive.store, name)
         return _run(commands.run_now(self._drive.environment, definition, person, why))
 
     def next(self, type: ScheduledType, count: int = 1) -> builtins.list[datetime]:

@@ -9,14 +9,14 @@ from dataclasses import field, replace
 from geneva_drive.definition import registry
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
-from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC, stored_node
+from geneva_drive.definition.dynamic.dynamic_workflow import DYNAMIC, stored_node
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.batch_workers import whole_of
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
-from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,
     GraphNodeRecord,
@@ -90,7 +90,7 @@ def _with_document(environment: Environment, claimed: Claimed) -> Claimed:
         return claimed
     # A claim does not read the column of the workflow.
     workflow = claimed.workflow._replace(definition_signature=execution.signature)
-    document = documents.definition_of(environment.store, workflow)
+    document = definition_lookup.definition_of(environment.store, workflow)
     return replace(claimed, workflow=workflow, document=document)
 
 

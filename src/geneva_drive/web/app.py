@@ -26,8 +26,8 @@ from geneva_drive.web.api import (
     workers,
     workflows,
 )
+from geneva_drive.web.change_stream import HintReader
 from geneva_drive.web.dashboard import router as dashboard
-from geneva_drive.web.hints import HintReader
 from geneva_drive.web.messages.answers import Problem
 from geneva_drive.web.recent_workers import RecentWorkers
 from geneva_drive.web.root import callbacks, health, links, metrics, reference

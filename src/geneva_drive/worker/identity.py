@@ -15,8 +15,8 @@ from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.document_run import DOCUMENTS
-from geneva_drive.definition.dynamic.dynamic_run import signature_of
+from geneva_drive.definition.dynamic.document_workflow import DOCUMENTS
+from geneva_drive.definition.dynamic.dynamic_workflow import signature_of
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.settings import OWN_QUEUE
 from geneva_drive.storage.store import Store

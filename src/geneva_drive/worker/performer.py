@@ -22,7 +22,7 @@ from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.loops.early_stops import EarlyStops
 from geneva_drive.engine.transitions.outcome import HandedOver, Lost, StepOutcome
 from geneva_drive.errors import StorageError
-from geneva_drive.storage.connections.patience import Patience, TroubleLasts
+from geneva_drive.storage.connections.database_wait import Patience, TroubleLasts
 from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.worker.claims.prefetch import Prefetch
 from geneva_drive.worker.committer import Committer, Pending

@@ -9,8 +9,8 @@ import geneva_drive as gd
 from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.decisions import Ballot
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.what_if import consequences
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState, Outcome, Request, StepState, WorkflowState

@@ -7,8 +7,8 @@ from datetime import timedelta
 import geneva_drive as gd
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.what_if import consequences
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.drive.graph.graph_view import GraphView
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.states import Outcome, Request, StepState, WorkflowState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from geneva_drive.drive.workflow_page.traceback_parts import (
+from geneva_drive.drive.timeline.traceback_parts import (
     FoldedFrames,
     Frame,
     Remark,

@@ -14,7 +14,7 @@ import pytest
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.testing import drain
-from geneva_drive.web.dashboard.shell import brief_memory
+from geneva_drive.web.dashboard.shell import answer_cache
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
 from tests.web.serving import geneva
@@ -141,7 +141,7 @@ def test_one_goes_first_then_the_rest(
     bulk = operator.get(f"/workflows/{failed[-1].id + 1}").text
     assert "The first was tried alone, and did not fail again." in words_of(bulk)
     # The address of the group opens what it has become, whose list has its workflows.
-    brief_memory.forget(sqlite_drive)
+    answer_cache.forget(sqlite_drive)
     repaired = operator.get(link).text
     assert "Latest of 3" in words_of(repaired)
     listed = re.findall(r'href="(/workflows[?][^"]*)">List all', repaired)

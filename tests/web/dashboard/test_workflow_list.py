@@ -10,7 +10,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.web.dashboard.pages.workflows.export import cell
-from geneva_drive.web.dashboard.shell import brief_memory
+from geneva_drive.web.dashboard.shell import answer_cache
 from tests.storage.plans import noted
 from tests.web.dashboard import shop_workflows as shop_workflows  # known while these run
 from tests.web.dashboard.reading import rows_of, words_of
@@ -140,7 +140,7 @@ def test_the_statements_of_a_page_do_not_grow_with_its_rows(sqlite_drive: gd.Dri
 def _statements_of_a_list(browser: Browser, drive: gd.Drive, sleeper: type[gd.Workflow]) -> int:
     for _ in range(3):
         drive.workflows(sleeper).create()
-    brief_memory.forget(drive)
+    answer_cache.forget(drive)
     with noted(drive.engine) as statements:
         rows = rows_of(browser.get("/workflows").text)
     assert all("later runs at" in row[4] for row in rows)

@@ -25,7 +25,7 @@ from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition, v
 from geneva_drive.drive.graph.groups import single_nodes
 from geneva_drive.drive.graph.picture import picture_of
 from geneva_drive.drive.views.graph_body import graph_body
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.errors import NotFound, UnknownWorkflowClass
 
 _WRITERS = {"mermaid": mermaid.write, "dot": dot.write, "svg": svg.write}
@@ -118,7 +118,7 @@ def _definition(drive: Drive, name: str) -> Definition:
         return known
     store = drive.store
     stored = store.read(lambda connection: store.definitions.current(connection, name))
-    document = None if stored is None else documents.compiled(stored)
+    document = None if stored is None else definition_lookup.compiled(stored)
     if document is None:
         raise _unknown(name)
     return document

@@ -16,11 +16,11 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.explanation.circumstances import (
+from geneva_drive.drive.explanation.explanation import explain
+from geneva_drive.drive.explanation.why_facts import (
     Circumstances,
     read_circumstances,
 )
-from geneva_drive.drive.explanation.explanation import explain
 from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.search.many_executions import may_expand

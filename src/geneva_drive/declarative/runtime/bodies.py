@@ -23,7 +23,7 @@ from geneva_drive.declarative.steps import (
     WorkflowStep,
 )
 from geneva_drive.declarative.templates import render
-from geneva_drive.definition.dynamic.document_run import DocumentRun
+from geneva_drive.definition.dynamic.document_workflow import DocumentRun
 from geneva_drive.definition.waits.approval_decision import ApprovalDecision
 from geneva_drive.definition.waits.event import Event
 from geneva_drive.errors import UnknownAction

@@ -23,7 +23,7 @@ from geneva_drive.declarative.steps import (
 )
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.dynamic.document_run import DocumentRun
+from geneva_drive.definition.dynamic.document_workflow import DocumentRun
 from geneva_drive.definition.nodes import approval, event_wait, wait
 from geneva_drive.definition.nodes.branches import BranchStep
 from geneva_drive.definition.nodes.child import Child, ChildStep

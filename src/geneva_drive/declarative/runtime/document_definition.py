@@ -10,7 +10,7 @@ from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.routes import Ended, Ending, GoTo, Route
 from geneva_drive.declarative.steps import ActionStep, ApprovalStep, Step
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.lanes import DOCUMENT_LANE
+from geneva_drive.document_lane import DOCUMENT_LANE
 
 LOAD = "$load"  # the node that runs the loaders; no step has this id
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The stored type of dynamic workflows; handles show it as None.
 DYNAMIC_TYPE = ""
-_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.dynamic_run"
+_HOME_OF_DYNAMIC = "geneva_drive.definition.dynamic.dynamic_workflow"
 
 
 class ClassBody(dict[str, Any]):

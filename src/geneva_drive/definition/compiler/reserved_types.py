@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
-from geneva_drive.lanes import DOCUMENT_LANE
+from geneva_drive.document_lane import DOCUMENT_LANE
 
 BULK_TYPE: Final = "geneva.bulk"
 BULK_STEP: Final = "give_command"

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.drive.activity.overview_rows import (
     OverviewParty,
     OverviewRow,
@@ -17,7 +18,6 @@ from geneva_drive.drive.activity.overview_rows import (
 from geneva_drive.drive.activity.queues import QueueDepth, queue_depths
 from geneva_drive.drive.search.search import COUNTED, SearchCount
 from geneva_drive.durations import describe
-from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.storage.schema.records import WorkerRecord
 
 if TYPE_CHECKING:

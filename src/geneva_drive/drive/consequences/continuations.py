@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from geneva_drive.drive.consequences import document_walk
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentence_parts import code, count_of, listed, runs
-from geneva_drive.drive.consequences.situation import Situation
+from geneva_drive.drive.consequences.what_if_facts import Situation
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.runtime.document_definition import DocumentDefinition

@@ -13,8 +13,8 @@ from geneva_drive.definition.options.approval_terms import REJECT, OnReject, OnT
 from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentence_parts import phrases, will
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import NOTHING, Ahead, walk
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
 

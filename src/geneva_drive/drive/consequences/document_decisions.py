@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from geneva_drive.drive.consequences.sentence_parts import MOST_NAMED, count_of
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead
+from geneva_drive.drive.consequences.what_if_facts import Situation
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import Ending

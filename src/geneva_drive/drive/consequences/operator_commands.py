@@ -14,8 +14,8 @@ from geneva_drive.drive.consequences.sentence_parts import (
     start,
     then,
 )
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import NOTHING, Ahead, walk
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.states import Request, StepState, WorkflowState
 
 _FEW = 2  # nodes that never run and are all named

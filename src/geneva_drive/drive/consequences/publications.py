@@ -12,8 +12,8 @@ from geneva_drive.drive.consequences import document_decisions
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.operator_commands import never_words
 from geneva_drive.drive.consequences.sentence_parts import code, then
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead, walk
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.states import WorkflowState
 from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.consequences.situation import Situation
 from geneva_drive.drive.consequences.walk import Ahead
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.durations import describe
 
 MOST_NAMED = 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from geneva_drive.drive.consequences import document_walk
 from geneva_drive.drive.consequences.fate import Fate
-from geneva_drive.drive.consequences.situation import Situation
+from geneva_drive.drive.consequences.what_if_facts import Situation
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.runtime.document_definition import DocumentDefinition

@@ -19,10 +19,10 @@ from geneva_drive.drive.consequences.operator_commands import (
     repairs,
 )
 from geneva_drive.drive.consequences.publications import publications
-from geneva_drive.drive.consequences.situation import Situation
+from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.search.many_executions import may_expand
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs.node_states import node_statuses
 from geneva_drive.errors import WorkflowNotFound
 from geneva_drive.states import ENDED_WORKFLOW_STATES, ApprovalState, WorkflowState
@@ -82,7 +82,7 @@ def read_situation(
     drive: Drive, record: WorkflowRecord, view: GraphView | None = None
 ) -> Situation | None:
     """Read the graph of a workflow with its states; None if this process lacks its class."""
-    definition = documents.definition_of(drive.store, record)
+    definition = definition_lookup.definition_of(drive.store, record)
     if definition is None and not record.has_graph:
         return None
     if view is None:

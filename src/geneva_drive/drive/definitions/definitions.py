@@ -17,7 +17,7 @@ from geneva_drive import checks
 from geneva_drive.definition import registry
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.drive import audit_text
-from geneva_drive.engine.documents.documents import StoredText
+from geneva_drive.engine.documents.definition_lookup import StoredText
 from geneva_drive.engine.schedules import registration
 from geneva_drive.errors import (
     DefinitionNotFound,

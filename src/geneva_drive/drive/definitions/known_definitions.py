@@ -10,14 +10,14 @@ from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.drive.activity.overview_rows import MOST, counted
 from geneva_drive.drive.definitions.definitions import DeployedDefinition
 from geneva_drive.drive.definitions.known_types import DefinedNode
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_definition
 from geneva_drive.drive.search.search import SearchCount
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.errors import DefinitionNotFound
-from geneva_drive.lanes import DOCUMENT_LANE
 
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
@@ -122,7 +122,7 @@ def graph_of(drive: Drive, name: str, version: str | None = None) -> GraphView |
             return store.definitions.version(connection, name, version)
 
         stored = store.read(read)
-        known = None if stored is None else documents.compiled(stored)
+        known = None if stored is None else definition_lookup.compiled(stored)
     return None if known is None else view_of_definition(known)
 
 

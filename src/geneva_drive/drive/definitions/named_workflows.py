@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 from geneva_drive import checks
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.definition.dynamic.builder import DynamicWorkflow
-from geneva_drive.definition.dynamic.dynamic_run import DynamicRun
+from geneva_drive.definition.dynamic.dynamic_workflow import DynamicRun
 from geneva_drive.drive.class_workflows import ClassWorkflows
 from geneva_drive.drive.definitions.definitions import Definitions
 from geneva_drive.durations import Duration
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.errors import DefinitionNotFound
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def start_by_name(
         raise DefinitionNotFound(name)
     if version is not None:
         checks.text("start(version=...)", version)
-    definition = documents.startable(drive.store, name, version)
+    definition = definition_lookup.startable(drive.store, name, version)
     document = definition if definition.is_document else None
     workflows: ClassWorkflows[Any] = ClassWorkflows(drive, definition.workflow_class, document)
     return workflows.create(**options)

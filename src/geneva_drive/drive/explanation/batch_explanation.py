@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from geneva_drive.display import moment_words
 from geneva_drive.drive.batch_progress import BatchProgress
 from geneva_drive.drive.explanation import batch_words
-from geneva_drive.drive.explanation.circumstances import Circumstances
 from geneva_drive.drive.explanation.execution_words import (
     is_served,
     limited,
@@ -16,6 +15,7 @@ from geneva_drive.drive.explanation.execution_words import (
     what_then,
     which_attempt,
 )
+from geneva_drive.drive.explanation.why_facts import Circumstances
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.batch_workers import BatchWorker
 from geneva_drive.states import StepState

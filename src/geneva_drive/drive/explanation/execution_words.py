@@ -7,8 +7,8 @@ from typing import assert_never
 
 from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.display import short_name
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.durations import describe
-from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.states import Outcome, Request
 from geneva_drive.storage.schema.records import (
     ExecutionRecord,

@@ -1,6 +1,6 @@
 """The words of `why()`: what a workflow waits for, and what makes it continue.
 
-`circumstances.py` reads the facts; this module turns them into a sentence.
+`why_facts.py` reads the facts; this module turns them into a sentence.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from typing import TYPE_CHECKING, assert_never
 from geneva_drive.display import moment_words, short_name
 from geneva_drive.drive.explanation.batch_explanation import batch_under_way, held_batch
 from geneva_drive.drive.explanation.batch_words import is_held_at
-from geneva_drive.drive.explanation.circumstances import (
-    ActiveWorkflow,
-    Circumstances,
-    read_many_circumstances,
-)
 from geneva_drive.drive.explanation.execution_words import (
     first_line,
     is_served,
@@ -32,6 +27,11 @@ from geneva_drive.drive.explanation.wait_words import (
     awaited,
     awaited_events,
     explain_wait,
+)
+from geneva_drive.drive.explanation.why_facts import (
+    ActiveWorkflow,
+    Circumstances,
+    read_many_circumstances,
 )
 from geneva_drive.durations import describe
 from geneva_drive.engine.transitions.partitions import Partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from geneva_drive.display import moment_words
-from geneva_drive.drive.explanation.circumstances import Circumstances
+from geneva_drive.drive.explanation.why_facts import Circumstances
 from geneva_drive.engine.transitions.wait_kinds import (
     ApprovalWait,
     ChildWait,

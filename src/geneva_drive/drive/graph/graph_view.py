@@ -18,11 +18,11 @@ from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB, CHILD_JOB
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.gc_pause import without_garbage_collection
 from geneva_drive.drive.graph.groups import Groups, fold_alike
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.outline import Outline, outlines_of
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.batch_workers import worker_id
 from geneva_drive.engine.transitions.partitions import latest_attempts
@@ -136,7 +136,7 @@ def view_of_workflow(
             raise WorkflowNotFound(workflow_id)
         if record.type == DYNAMIC_TYPE:
             return _of_dynamic(connection, store, record, is_folded=is_folded)
-        definition = documents.read_definition(connection, store, record)
+        definition = definition_lookup.read_definition(connection, store, record)
         shapes = store.overviews.shapes(connection, record.id) if record.has_graph else []
         executions = store.attempts.latest_of(connection, record.id)
         expansions = store.expansions.of(connection, record.id)
@@ -147,7 +147,9 @@ def view_of_workflow(
     if shapes:
         view = _of_stored(shapes, definition)
     else:
-        view = view_of_definition(documents.require_definition(store, record), is_whole=False)
+        view = view_of_definition(
+            definition_lookup.require_definition(store, record), is_whole=False
+        )
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in executions:
         by_node.setdefault(id_in_graph(definition, view.graph, one.step_name), []).append(one)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from geneva_drive.definition.compiler.graph import Graph
-from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.gc_pause import without_garbage_collection
 from geneva_drive.drive.graph.node_view import NodeView
 
 FEWEST_FOLDED = 9

@@ -18,7 +18,7 @@ from geneva_drive.drive.explanation.needs import resting_reason, who_is_needed
 from geneva_drive.drive.handle.listed_fields import ListedFields, waiting_since
 from geneva_drive.drive.record_field import RecordField
 from geneva_drive.drive.search.many_executions import may_expand, may_have_many
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.transitions.wait_kinds import is_resting
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
@@ -259,7 +259,7 @@ class HandleFields(Generic[W]):
 
     @property
     def _definition(self) -> Definition | None:
-        return documents.definition_of(self._drive.store, self._record)
+        return definition_lookup.definition_of(self._drive.store, self._record)
 
     @property
     def is_graph(self) -> bool:

@@ -15,7 +15,7 @@ from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.graph.graph_view import view_of_workflow
 from geneva_drive.drive.handle.fields import HandleFields, W
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.transitions.batch_workers import whole_of
@@ -146,7 +146,7 @@ class HandleGraph(HandleFields[W]):
         return json.dumps(self.dag, indent=2, ensure_ascii=False)
 
     def _require_definition(self) -> Definition:
-        return documents.require_definition(self._drive.store, self._record)
+        return definition_lookup.require_definition(self._drive.store, self._record)
 
     @property
     def _graph(self) -> Graph:

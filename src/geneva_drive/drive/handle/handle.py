@@ -12,7 +12,7 @@ from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.handle.async_forms import HandleAsyncForms
 from geneva_drive.drive.handle.fields import W
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.drive.workflow_page.timeline import Timeline, read_timeline
+from geneva_drive.drive.timeline.timeline import Timeline, read_timeline
 from geneva_drive.errors import NotCommitted, WorkflowNotFound
 from geneva_drive.storage.schema.records import AuditRecord
 

@@ -13,7 +13,7 @@ from geneva_drive.engine.commands.batch_commands import after_command
 from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs.nodes import nodes_of
 from geneva_drive.engine.transitions.change import AuditEntry, Change
 from geneva_drive.errors import WorkflowNotFound
@@ -54,7 +54,7 @@ def lock_subject(
         workflow=workflow,
         active=active,
         now=now,
-        definition=documents.read_definition(connection, store, workflow),
+        definition=definition_lookup.read_definition(connection, store, workflow),
         read_attempts=lambda: attempts_of(connection, store, workflow),
         read_nodes=lambda attempts: nodes_of(connection, store, workflow, attempts, now),
     )
@@ -67,7 +67,7 @@ def attempts_of(
     if workflow.type == DYNAMIC_TYPE:
         return store.attempts.undone(connection, workflow.id)
     attempts = store.attempts.latest_of(connection, workflow.id)
-    definition = documents.read_definition(connection, store, workflow)
+    definition = definition_lookup.read_definition(connection, store, workflow)
     if definition is not None and definition.expands:
         attempts += store.attempts.undone_workers(connection, workflow.id)
     return attempts

@@ -17,7 +17,7 @@ from geneva_drive.engine.commands.command import Decision, attempts_of
 from geneva_drive.engine.commands.commanded_workflow import CommandedWorkflow
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import group_by_workflow, write
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs.nodes import GraphNodes, nodes_of
 from geneva_drive.engine.transitions.change import AuditEntry, Change, NewExecution
 from geneva_drive.errors import GenevaDriveError, StorageError
@@ -89,7 +89,7 @@ def _subjects(
     """Return workflows as commands see them, in the order of their ids."""
     active = group_by_workflow(store.executions.lock_active_of(connection, sorted(workflows)))
     definitions = {
-        key: documents.read_definition(connection, store, record)
+        key: definition_lookup.read_definition(connection, store, record)
         for key, record in workflows.items()
     }
     small = [key for key, one in workflows.items() if _has_few_attempts(one, definitions[key])]

@@ -32,7 +32,7 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.errors import PermanentError, RetryableError
 from geneva_drive.states import Interruption, Outcome
-from geneva_drive.storage.connections.patience import TroubleLasts
+from geneva_drive.storage.connections.database_wait import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 _PAUSE = Reaction(action=ExceptionAction.PAUSE)

@@ -10,13 +10,13 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import detached_hero
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
 from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.transactions.retried_loop import run_loop
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     RollBack,
     apply_ending,
     claim_lost,
     run_retried,
 )
-from geneva_drive.engine.execution.transactions.transactional_loop import run_loop
 from geneva_drive.engine.execution.transactions.transactional_step import run_step
 from geneva_drive.engine.limits import admission
 from geneva_drive.engine.limits.admission import SlotRefused
@@ -30,7 +30,7 @@ from geneva_drive.engine.transitions.outcome import (
 )
 from geneva_drive.engine.waits.wait import WaitPlanned, open_wait
 from geneva_drive.errors import AlreadyRunning, DatabaseBusy, GenevaDriveError
-from geneva_drive.storage.connections.patience import TroubleLasts
+from geneva_drive.storage.connections.database_wait import TroubleLasts
 
 _NOTHING: Set[str] = frozenset()
 _BUSY = "busy"

@@ -21,12 +21,12 @@ from geneva_drive.engine.batches.ranges import expand_batch, expand_map
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
-from geneva_drive.engine.execution import arrival, bodies, detached_hero, unknown_step
-from geneva_drive.engine.execution.arrival import NOTHING, Arrival
+from geneva_drive.engine.execution import bodies, detached_hero, unknown_step, wait_result
 from geneva_drive.engine.execution.bodies import loop_of
 from geneva_drive.engine.execution.document_outcome import document_step
 from geneva_drive.engine.execution.exception_outcome import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
+from geneva_drive.engine.execution.wait_result import NOTHING, Arrival
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
 from geneva_drive.engine.loops.early_stops import EarlyStops
@@ -51,7 +51,7 @@ from geneva_drive.iteration.interruption import Interrupted, PartitionsFound, Ra
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome
 from geneva_drive.storage.connections import open_writes
-from geneva_drive.storage.connections.patience import TroubleLasts
+from geneva_drive.storage.connections.database_wait import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord
 
 logger = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ class Run:
         """Note what a wait has brought; return the outcome if the body is not to run."""
         if not node.waits:
             return None
-        arrived = arrival.arrive(
+        arrived = wait_result.arrive(
             self._environment, self._claimed.execution, self._definition, node, self._instance
         )
         if isinstance(arrived, Decided) and self.document is not None:
@@ -263,7 +263,9 @@ class Run:
         except HeroGone as gone:
             return Canceled(Outcome.CANCELED_BY_CONDITION, ErrorDetails.of(gone))
         condition = node.options.condition
-        has_waited = partial(arrival.has_waited, self._environment, self._claimed.execution, node)
+        has_waited = partial(
+            wait_result.has_waited, self._environment, self._claimed.execution, node
+        )
         if condition is not None and not has_waited():
             is_skipped = condition.skips(self._instance)
             return Skipped(Outcome.SKIPPED_BY_CONDITION) if is_skipped else None

@@ -8,8 +8,9 @@ from datetime import timedelta
 from geneva_drive.declarative.actions.registry import registered
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.dynamic import jobs
-from geneva_drive.definition.dynamic.dynamic_run import signature_of
+from geneva_drive.definition.dynamic.dynamic_workflow import signature_of
 from geneva_drive.definition.options.policies import ExceptionAction
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import (
@@ -20,7 +21,6 @@ from geneva_drive.engine.transitions.outcome import (
     StepOutcome,
 )
 from geneva_drive.errors import MissingJob, StepVanished, UnknownAction
-from geneva_drive.lanes import DOCUMENT_LANE
 from geneva_drive.states import DeadLetterReason
 from geneva_drive.storage.schema.records import GraphNodeRecord
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from geneva_drive.definition.dynamic import job_options, jobs
-from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC
+from geneva_drive.definition.dynamic.dynamic_workflow import DYNAMIC
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
 from geneva_drive.definition.dynamic.stored_batch import StoredBatch
 from geneva_drive.definition.dynamic.stored_node import StoredArgs

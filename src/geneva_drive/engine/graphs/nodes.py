@@ -15,7 +15,7 @@ from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.dynamic import job_options
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.dependency_counts import (
     DoneNode,
@@ -377,7 +377,7 @@ def nodes_of(
     now: datetime,
 ) -> GraphNodes | None:
     """Return the nodes of a graph workflow; None for a chain."""
-    definition = documents.read_definition(connection, store, workflow)
+    definition = definition_lookup.read_definition(connection, store, workflow)
     if workflow.type == DYNAMIC_TYPE:
         return StoredNodes(connection, store, workflow, now, definition)
     if definition is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.definition.dynamic.dynamic_run import DYNAMIC
+from geneva_drive.definition.dynamic.dynamic_workflow import DYNAMIC
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.limit import QUEUE_PREFIX, Limit, check_key
 from geneva_drive.settings import Settings

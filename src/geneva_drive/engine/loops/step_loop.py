@@ -27,7 +27,7 @@ from geneva_drive.iteration.progress import Stopwatch
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption
 from geneva_drive.storage.connections import open_writes
-from geneva_drive.storage.connections.patience import TroubleLasts
+from geneva_drive.storage.connections.database_wait import TroubleLasts
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 from geneva_drive.storage.statements.loops.checkpoints import CheckpointUpdate
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from geneva_drive.definition.definition import Definition
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import write
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.graphs.nodes import nodes_of
@@ -72,7 +72,8 @@ def _adopt(
     changes = [
         _decide(connection, store, definition, workflow, attempts, now)
         for workflow in orphans
-        if (definition := documents.read_definition(connection, store, workflow)) is not None
+        if (definition := definition_lookup.read_definition(connection, store, workflow))
+        is not None
     ]
     return write(connection, store, changes, now, read_back=read_back)
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from geneva_drive.definition.schedule import Cron
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.schedules.due_runs import cron_of
 from geneva_drive.storage.schema.documents.definition_record import DefinitionRecord
@@ -125,7 +125,7 @@ def register_document(
     event = current.trigger_event if current.is_enabled else None
     store.event_waits.register(connection, {current.name: () if event is None else (event,)})
     known = store.schedules.lock(connection, current.name)
-    definition = documents.compiled(current) if current.is_scheduled else None
+    definition = definition_lookup.compiled(current) if current.is_scheduled else None
     cron = definition.schedule if definition is not None else None
     if cron is not None and current.is_enabled:
         follow(connection, store, current.name, cron, now)

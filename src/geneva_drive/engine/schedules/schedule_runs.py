@@ -16,7 +16,7 @@ from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import Created, NewWorkflow
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.writer import ChangedUnderLock
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import announce
 from geneva_drive.engine.schedules.due_runs import due_runs, not_before
@@ -52,7 +52,7 @@ def fire(environment: Environment, type_name: str) -> int | None:
     None if another process holds the schedule.
     """
     try:
-        definition = documents.startable(environment.store, type_name)
+        definition = definition_lookup.startable(environment.store, type_name)
     except (NotFound, InvalidStateError):  # a class of another process, or disabled since
         return 0
     new = new_workflow(environment, definition)

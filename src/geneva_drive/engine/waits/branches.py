@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from geneva_drive.declarative.actions.changes import ContextChange, apply_changes
 from geneva_drive.declarative.json_types import type_name
 from geneva_drive.engine.commit.creation import NewWorkflow
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import ExpressionFailed
 from geneva_drive.serialization import typed_json
@@ -167,7 +167,7 @@ class Branching:
     ) -> NewWorkflow:
         limit = self._environment.settings.max_payload_size
         return NewWorkflow(
-            definition=documents.branch_of(self._definition, first),
+            definition=definition_lookup.branch_of(self._definition, first),
             hero=None,
             allow_multiple=False,
             context=typed_json.dump_context(context, limit),

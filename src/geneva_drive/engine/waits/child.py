@@ -16,7 +16,7 @@ from geneva_drive.engine.commands.command import execute
 from geneva_drive.engine.commit import creation
 from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
 from geneva_drive.engine.commit.ended_run import Applied
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.transitions.change import AuditEntry
@@ -59,7 +59,7 @@ def plan(
 def _definition(environment: Environment, wanted: type[Workflow[Any, Any]] | str) -> Definition:
     if not isinstance(wanted, str):
         return definition_of(wanted)
-    return documents.startable(environment.store, wanted)
+    return definition_lookup.startable(environment.store, wanted)
 
 
 def start(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:

@@ -21,8 +21,8 @@ from geneva_drive.internal_backoff import InternalBackoff
 from geneva_drive.settings import Settings
 from geneva_drive.storage import dialects
 from geneva_drive.storage.connections import engine, typed_errors
+from geneva_drive.storage.connections.database_wait import AnswerLost, Patience, Wait
 from geneva_drive.storage.connections.kept_connections import KeptConnections, KeptDriver
-from geneva_drive.storage.connections.patience import AnswerLost, Patience, Wait
 from geneva_drive.storage.connections.trouble_log import TroubleLog
 from geneva_drive.storage.connections.typed_errors import in_a_sentence, typed_error
 from geneva_drive.storage.dialects import driver

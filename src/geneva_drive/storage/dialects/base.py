@@ -34,15 +34,15 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.settings import Settings
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
-from geneva_drive.storage.dialects.health_check import Look, Thresholds
-from geneva_drive.storage.dialects.hints import Hints, Notice, Write
-from geneva_drive.storage.dialects.kept_writes import KeptWrite
-from geneva_drive.storage.dialects.publication import (
+from geneva_drive.storage.dialects.event_insert import (
     FoundListeners,
     Publication,
     Stored,
     UndeliveredEvent,
 )
+from geneva_drive.storage.dialects.health_check import Look, Thresholds
+from geneva_drive.storage.dialects.hints import Hints, Notice, Write
+from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, and_, bindparam, case, func, or_, select
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
-from geneva_drive.lanes import DOCUMENT_LANE
+from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.states import ACTIVE_STEP_STATES, Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import WORKER_SHARE
 from geneva_drive.storage.schema.tables import Tables

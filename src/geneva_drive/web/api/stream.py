@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from geneva_drive.web.hints import HintReader
+from geneva_drive.web.change_stream import HintReader
 from geneva_drive.web.messages.documentation import text_answers
 from geneva_drive.web.security.route_permissions import API
 

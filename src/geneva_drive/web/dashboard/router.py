@@ -19,7 +19,7 @@ from geneva_drive.web.dashboard.pages import (
     workflow,
     workflows,
 )
-from geneva_drive.web.dashboard.shell import brief_memory, problem_pages, static_files
+from geneva_drive.web.dashboard.shell import answer_cache, problem_pages, static_files
 from geneva_drive.web.dashboard.shell.forms import checked_form
 from geneva_drive.web.security.route_permissions import PAGES
 
@@ -54,7 +54,7 @@ def add_to(app: FastAPI) -> None:
 
 
 async def _begin() -> None:
-    brief_memory.begin_page()
+    answer_cache.begin_page()
 
 
 def _check_permissions(page: APIRouter) -> None:

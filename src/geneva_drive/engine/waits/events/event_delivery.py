@@ -33,8 +33,8 @@ from geneva_drive.states import (
     EventWaitState,
     ResumeTrigger,
 )
+from geneva_drive.storage.dialects.event_insert import UndeliveredEvent
 from geneva_drive.storage.dialects.hints import Notice
-from geneva_drive.storage.dialects.publication import UndeliveredEvent
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.schema.waits.event_records import (
     EventListenerRecord,

@@ -12,10 +12,10 @@ from geneva_drive.definition.definition import Definition
 from geneva_drive.engine import contexts
 from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import Created, CreationRefused, NewWorkflow
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.heroes import heroes
-from geneva_drive.engine.waits.events.event_arrival import public
+from geneva_drive.engine.waits.events.heard_events import public
 from geneva_drive.errors import InvalidStateError, StorageError
 from geneva_drive.serialization import typed_json
 from geneva_drive.storage.schema.waits.event_records import EventRecord
@@ -71,7 +71,7 @@ def _answer(
         environment.store
     ):
         try:
-            definition = documents.startable(environment.store, type_name)
+            definition = definition_lookup.startable(environment.store, type_name)
         except InvalidStateError as error:
             return str(error)  # disabled since
     return None if definition is None else _plan(environment, definition, event)

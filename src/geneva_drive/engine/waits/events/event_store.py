@@ -19,7 +19,7 @@ from geneva_drive.engine.waits.events.event_delivery import (
 )
 from geneva_drive.engine.waits.events.event_release import resume_data
 from geneva_drive.states import EventWaitState, StepState
-from geneva_drive.storage.dialects.publication import Publication, ReleasedWait, Stored
+from geneva_drive.storage.dialects.event_insert import Publication, ReleasedWait, Stored
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.waits.event_records import EventRecord
 

@@ -37,6 +37,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from geneva_drive.storage.dialects.base import Dialect, MigrationHeld, Started
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.dialects.completion_batch import Completed, CompletionBatch
+from geneva_drive.storage.dialects.event_insert import (
+    FoundListeners,
+    Publication,
+    Stored,
+    UndeliveredEvent,
+)
 from geneva_drive.storage.dialects.health_check import Look, Thresholds
 from geneva_drive.storage.dialects.hints import Hints, Notice, Write
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
@@ -44,19 +50,13 @@ from geneva_drive.storage.dialects.postgresql import (
     combined_write,
     connect_options,
     driver_errors,
+    event_insert,
     health,
-    publication,
 )
 from geneva_drive.storage.dialects.postgresql.claim import claim
 from geneva_drive.storage.dialects.postgresql.complete import complete
 from geneva_drive.storage.dialects.postgresql.insert import insert_columns, start
 from geneva_drive.storage.dialects.postgresql.notices import Notices
-from geneva_drive.storage.dialects.publication import (
-    FoundListeners,
-    Publication,
-    Stored,
-    UndeliveredEvent,
-)
 from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
@@ -186,12 +186,12 @@ class PostgreSQL(Dialect):
         return start(connection, tables, workflow, execution, notice)
 
     def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
-        return publication.publish(connection, tables, new)
+        return event_insert.publish(connection, tables, new)
 
     def find_listeners(
         self, connection: Connection, tables: Tables, event: UndeliveredEvent
     ) -> FoundListeners:
-        return publication.find_listeners(connection, tables, event)
+        return event_insert.find_listeners(connection, tables, event)
 
     def hints(
         self,

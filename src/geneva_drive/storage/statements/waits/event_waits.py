@@ -27,8 +27,8 @@ from sqlalchemy import (
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import EventWaitState
 from geneva_drive.storage.dialects.base import Dialect
+from geneva_drive.storage.dialects.event_insert import UndeliveredEvent
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, insertion, new_places, new_values
-from geneva_drive.storage.dialects.publication import UndeliveredEvent
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.event_records import (

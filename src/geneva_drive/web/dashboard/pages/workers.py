@@ -15,7 +15,7 @@ from geneva_drive.drive.activity.worker_overview import LATE_AFTER, is_silent
 from geneva_drive.drive.drive import Drive
 from geneva_drive.storage.schema.records import WorkerRecord
 from geneva_drive.storage.statements.search.front_page import DueExecutions
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import duration, plural
 from geneva_drive.web.messages.parameters import CurrentDrive

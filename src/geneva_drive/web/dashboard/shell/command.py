@@ -24,7 +24,7 @@ from geneva_drive.errors import (
     NotPermitted,
 )
 from geneva_drive.web.dashboard.shell import answer as answers
-from geneva_drive.web.dashboard.shell import brief_memory
+from geneva_drive.web.dashboard.shell import answer_cache
 from geneva_drive.web.dashboard.shell.answer import ANSWER_COOKIE, SECONDS, Answer
 from geneva_drive.web.dashboard.shell.forms import Fields, form_cookie
 from geneva_drive.web.dashboard.shell.page import cookie_path, set_cookie
@@ -88,7 +88,7 @@ def run(
     path = back
     try:
         act()
-        brief_memory.forget(request.app.state.drive)
+        answer_cache.forget(request.app.state.drive)
         answer = done() if callable(done) else done
         path = back if ahead is None else ahead()
     except (InvalidStateError, ClaimLost) as error:

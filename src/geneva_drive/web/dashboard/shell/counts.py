@@ -10,7 +10,7 @@ from geneva_drive.drive.activity import person_overview
 from geneva_drive.drive.activity.overview_rows import MOST, counted
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.failures.failures import Standing
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 
 _SHARED: BriefMemory[dict[str, str]] = BriefMemory()
 _OWN: BriefMemory[str | None] = BriefMemory()

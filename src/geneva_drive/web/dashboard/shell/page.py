@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from geneva_drive.definition.actor import Actor
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import GenevaDriveError
-from geneva_drive.web.dashboard.shell import answer, brief_memory, counts, navigation
+from geneva_drive.web.dashboard.shell import answer, answer_cache, counts, navigation
 from geneva_drive.web.dashboard.shell.forms import FORM_COOKIE, new_form_cookie, token_of
 from geneva_drive.web.dashboard.shell.preferences import Preferences, preferences_of
 from geneva_drive.web.dashboard.shell.templates import Surroundings, render_template
@@ -99,7 +99,7 @@ def render(
     surroundings = Surroundings(shell.root, shell.now)
     html = render_template(template, surroundings, shell=shell, **values)
     response = HTMLResponse(html, status, HEADERS)
-    if brief_memory.was_old():
+    if answer_cache.was_old():
         response.headers["X-Look-Again"] = "1"
     made = new_form_cookie(request)
     if made is not None:

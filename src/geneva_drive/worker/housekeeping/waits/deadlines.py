@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.waits import deadlines
+from geneva_drive.engine.waits.approvals import request_deadlines
 from geneva_drive.engine.waits.events import event_deadlines
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.worker.housekeeping.duty import Round
@@ -26,7 +26,9 @@ class DeadlineKind:
 
 
 APPROVALS = DeadlineKind(
-    "The deadline of approval %s cannot be recorded", deadlines.due, deadlines.pass_deadlines
+    "The deadline of approval %s cannot be recorded",
+    request_deadlines.due,
+    request_deadlines.pass_deadlines,
 )
 EVENTS = DeadlineKind(
     "The deadline of event wait %s cannot be recorded",

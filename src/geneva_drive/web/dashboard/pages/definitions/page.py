@@ -24,7 +24,7 @@ from geneva_drive.drive.graph.graph_view import GraphView
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import plural

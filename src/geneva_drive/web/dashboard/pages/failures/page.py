@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.failures.failures import FailureGroup
-from geneva_drive.drive.workflow_page.traceback_parts import (
+from geneva_drive.drive.timeline.traceback_parts import (
     FoldedFrames,
     Frame,
     split_traceback,
@@ -29,7 +29,7 @@ from geneva_drive.web.dashboard.pages.failures.groups import (
     view_of,
 )
 from geneva_drive.web.dashboard.pages.failures.question import question_of
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.messages.parameters import CurrentDrive
 from geneva_drive.web.security.gate import permissions_of

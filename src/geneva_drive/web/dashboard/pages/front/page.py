@@ -22,7 +22,7 @@ from geneva_drive.drive.search.search import SearchCount
 from geneva_drive.web.dashboard.pages.front.charts import Chart, read_charts
 from geneva_drive.web.dashboard.pages.front.first_run import is_first_run, show_first_run
 from geneva_drive.web.dashboard.pages.front.rows import FrontRow, rows_of
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import number, plural
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from geneva_drive.display import short_name
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.step_execution import StepExecution
-from geneva_drive.drive.workflow_page.traceback_parts import (
+from geneva_drive.drive.timeline.traceback_parts import (
     FoldedFrames,
     Frame,
     TracebackPart,

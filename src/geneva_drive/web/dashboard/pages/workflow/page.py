@@ -13,22 +13,22 @@ from geneva_drive.definition.nodes.phrases import member_of
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.what_if import what_if
 from geneva_drive.drive.drive import Drive
-from geneva_drive.drive.graph.garbage_collection import without_garbage_collection
+from geneva_drive.drive.graph.gc_pause import without_garbage_collection
 from geneva_drive.drive.graph.graph_view import GraphView, view_of_workflow
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.workflow_page.timeline import read_timeline
+from geneva_drive.drive.timeline.timeline import read_timeline
 from geneva_drive.errors import StepNotDefined, UnknownWorkflowClass
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.pages.workflow import context_facts
 from geneva_drive.web.dashboard.pages.workflow.attempts import NodeAttempts, read_attempts
+from geneva_drive.web.dashboard.pages.workflow.audit_trail import trail_of
 from geneva_drive.web.dashboard.pages.workflow.batch import BatchView, read_workers_of
+from geneva_drive.web.dashboard.pages.workflow.clipboard import copies_of
 from geneva_drive.web.dashboard.pages.workflow.command_panel import command_panel
-from geneva_drive.web.dashboard.pages.workflow.copies import copies_of
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
 from geneva_drive.web.dashboard.pages.workflow.headline import headline_of
-from geneva_drive.web.dashboard.pages.workflow.near_events import near_events
+from geneva_drive.web.dashboard.pages.workflow.near_misses import near_events
 from geneva_drive.web.dashboard.pages.workflow.timeline_drawing import draw_timeline
-from geneva_drive.web.dashboard.pages.workflow.trail import trail_of
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.messages.parameters import CurrentDrive, find
 from geneva_drive.web.security.gate import actor_of, permissions_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from geneva_drive.drive.workflow_page.timeline import Bar, BarKind, Timeline, TimelineRow
+from geneva_drive.drive.timeline.timeline import Bar, BarKind, Timeline, TimelineRow
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.shell.words import duration
 

@@ -19,7 +19,7 @@ from geneva_drive.web.dashboard.pages.workflows.bulk import BULK, may
 from geneva_drive.web.dashboard.pages.workflows.export import csv_lines
 from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.status_line import is_held_by_hand, lines_of
 from geneva_drive.web.messages.parameters import CurrentDrive

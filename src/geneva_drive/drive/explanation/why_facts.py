@@ -13,7 +13,7 @@ from geneva_drive.definition.compiler.compiler import DYNAMIC_TYPE
 from geneva_drive.drive.batch_progress import BatchProgress, read_batches
 from geneva_drive.drive.explanation.batch_words import MOST_FAILED
 from geneva_drive.drive.search.many_executions import may_expand, may_have_many
-from geneva_drive.engine.documents import documents
+from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.limits import waiters
 from geneva_drive.engine.transitions.wait_kinds import ApprovalWait, EventWait, wait_of
 from geneva_drive.settings import Settings
@@ -245,7 +245,7 @@ def _limit_use(drive: Drive, key: str, known: dict[str, LimitUse | None]) -> Lim
 
 
 def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
-    definition = documents.kept(record)
+    definition = definition_lookup.kept(record)
     if definition is None or record.has_graph or not active:
         return False
     return definition.get(active[0].step_name) is None

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.web.dashboard.shell import brief_memory
-from geneva_drive.web.dashboard.shell.brief_memory import BriefMemory
+from geneva_drive.web.dashboard.shell import answer_cache
+from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_a_page_does_not_wait_for_an_answer_that_took_long(
 
     memory.get(drive, slow)
     now[0] += 20
-    brief_memory.begin_page()
+    answer_cache.begin_page()
     shown = memory.get(drive, later)
 
-    assert (shown, brief_memory.was_old()) == ("old", True)
+    assert (shown, answer_cache.was_old()) == ("old", True)
     assert is_asked.wait(10)
 
 
@@ -66,7 +66,7 @@ def test_a_command_is_seen_at_once(now: list[float], drive: gd.Drive) -> None:
     answers = iter(range(10))
     memory.get(drive, lambda: next(answers))
 
-    brief_memory.forget(drive)
+    answer_cache.forget(drive)
 
     assert memory.get(drive, lambda: next(answers)) == 1
 

@@ -12,7 +12,7 @@ from geneva_drive.engine.transitions.outcome import StepOutcome
 from geneva_drive.engine.transitions.wait_kinds import wait_of
 from geneva_drive.engine.waits import moment as moments
 from geneva_drive.engine.waits.approvals import approval as approvals
-from geneva_drive.engine.waits.events import event_arrival
+from geneva_drive.engine.waits.events import heard_events
 from geneva_drive.engine.waits.wait import WaitPlanned
 from geneva_drive.storage.schema.records import ExecutionRecord
 
@@ -42,10 +42,10 @@ def arrive(
     if node.is_approval:
         return _decided(environment, execution, definition, node, instance)
     if node.is_event_wait:
-        brought = event_arrival.find(environment, execution, node, instance)
+        brought = heard_events.find(environment, execution, node, instance)
         if brought is None:
-            return event_arrival.timed_out(definition, node)
-        return Arrival((brought,), event_arrival.outcome_of(brought, definition, node))
+            return heard_events.timed_out(definition, node)
+        return Arrival((brought,), heard_events.outcome_of(brought, definition, node))
     if node.until is not None:
         return moments.plan(environment, execution, node.until, instance) or NOTHING
     return NOTHING
@@ -73,5 +73,5 @@ def has_waited(environment: Environment, execution: ExecutionRecord, node: Node)
     if node.is_approval:  # its last request may have been canceled, so that it asks anew
         return approvals.decided_request(environment, execution) is not None
     if node.is_event_wait:
-        return event_arrival.present_wait(environment, execution) is not None
+        return heard_events.present_wait(environment, execution) is not None
     return wait_of(execution) is not None

@@ -71,7 +71,7 @@ def _run_once(
     run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
-    from geneva_drive.engine.loops.loop_transaction import LoopTransaction
+    from geneva_drive.engine.loops.loop_session import LoopTransaction
 
     with (
         LoopTransaction(environment, loop) as transaction,

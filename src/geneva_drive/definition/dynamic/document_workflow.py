@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from geneva_drive.definition.definition import Definition
 from geneva_drive.definition.workflow import Workflow, definition_of
-from geneva_drive.lanes import DOCUMENT_LANE
+from geneva_drive.document_lane import DOCUMENT_LANE
 
 if TYPE_CHECKING:
     from geneva_drive.definition.current_execution import CurrentExecution

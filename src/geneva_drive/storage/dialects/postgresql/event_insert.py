@@ -9,14 +9,14 @@ from sqlalchemy.engine import Dialect
 
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.base import given
-from geneva_drive.storage.dialects.postgresql.insert import placeholders
-from geneva_drive.storage.dialects.publication import (
+from geneva_drive.storage.dialects.event_insert import (
     FoundListeners,
     Publication,
     ReleasedWait,
     Stored,
     UndeliveredEvent,
 )
+from geneva_drive.storage.dialects.postgresql.insert import placeholders
 from geneva_drive.storage.schema.tables import Tables
 
 # Only the plain case: one open wait for one type, without a match, of a workflow that is not held.
