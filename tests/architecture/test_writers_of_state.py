@@ -112,9 +112,9 @@ def test_only_the_hot_statements_are_written_as_text() -> None:
         "storage/dialects/mysql/complete.py",
         "storage/dialects/postgresql/claim.py",
         "storage/dialects/postgresql/complete.py",
+        "storage/dialects/postgresql/event_insert.py",
         # Any rows of ours, where there are very many of them.
         "storage/dialects/postgresql/insert.py",
-        "storage/dialects/postgresql/event_insert.py",
         "storage/dialects/sqlite/claim.py",
         "storage/dialects/sqlite/complete.py",
         "storage/dialects/sqlite/insert.py",
