@@ -1,4 +1,4 @@
-"""Makes an engine from a database URL."""
+"""The SQLAlchemy engine for a database URL."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _reset_without_a_log_line(engine: Engine) -> None:
     """Roll a connection back when it returns to the pool, and discard it if that fails.
 
     SQLAlchemy does the same. But for each connection whose server is gone, it logs an error with a
-    traceback, although the next call opens another one.
+    traceback, although the next call opens a new connection.
     """
     dialect = engine.dialect
 
