@@ -25,7 +25,7 @@ from geneva_drive.storage.store import Store
 class Tokens:
     """Claim tokens sent to the database whose executions are not in memory yet.
 
-    The heartbeat leaves rows with such a token alone.
+    The heartbeat does not release rows with such a token.
     """
 
     def __init__(self) -> None:

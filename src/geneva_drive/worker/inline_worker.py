@@ -90,7 +90,7 @@ def _commit(environment: Environment, claimed: Claimed, performed: Concluded) ->
 
 
 class _Presence:
-    """A row for this thread as a worker, so that no other worker recovers what runs here."""
+    """Registers this thread as a worker, so that no other worker recovers what runs here."""
 
     def __init__(self, environment: Environment) -> None:
         self.identity = Identity(name=f"{process_name()} (inline)")

@@ -40,8 +40,8 @@ def make_engine(url: str | URL) -> Engine:
     dialect = dialects.for_name(parsed.get_backend_name())
     try:
         refuse_async(parsed.get_dialect())
-        # No limit on connections: the steps of a busy worker, each with a transaction of its own,
-        # could otherwise keep its heartbeat from getting one.
+        # No limit on connections: otherwise the steps of a busy worker, each with a transaction,
+        # could use all of them, and its heartbeat would get none.
         engine = create_engine(
             parsed.difference_update_query(dialect.url_options),
             poolclass=QueuePool,

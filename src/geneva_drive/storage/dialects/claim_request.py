@@ -69,11 +69,11 @@ def read_taken(
 Lane = tuple[str, str | None]  # a type, and a queue unless all are served
 Head = tuple[int, int, Key, str | None]  # falling priority, turn, key, queue
 
-MOST_LANES = 400  # in one statement: SQLite takes at most 500 parts of a UNION
+MOST_LANES = 400  # in one statement: SQLite allows at most 500 parts of a UNION
 
 
 def later(moment: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the later of two moments; SQLite and MySQL have no common function for it."""
+    """Return the later of two moments, in SQL that every database supports."""
     return case((moment > other, moment), else_=other)
 
 

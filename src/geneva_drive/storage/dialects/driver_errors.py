@@ -47,6 +47,6 @@ def _sorter_for(error: BaseException) -> Callable[[BaseException], Trouble] | No
         return mysql.sort
     if packages & sqlite.DRIVERS:
         return sqlite.sort
-    # SQLAlchemy has classes of its own for the errors of asyncpg.
+    # SQLAlchemy wraps the errors of asyncpg in its own classes.
     is_postgresql = packages & postgresql.DRIVERS or postgresql.sqlstate_of(error) is not None
     return postgresql.sort if is_postgresql else None

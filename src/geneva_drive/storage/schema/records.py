@@ -362,7 +362,7 @@ class WorkerRecord:
     started_at: datetime
     heartbeat_at: datetime
     stopped_at: datetime | None
-    trouble: str | None  # the message of the database trouble that it waits for to end
+    trouble: str | None  # the database trouble that it is waiting out
     heard_within_lease: bool
     silent_for: timedelta
 

@@ -233,6 +233,6 @@ class Tables(TableBuilder):
             Column("started_at", Moment, nullable=False),
             Column("heartbeat_at", Moment, nullable=False),
             Column("stopped_at", Moment),
-            Column("trouble", long_text()),  # the database trouble that it waits for to end
+            Column("trouble", long_text()),  # the database trouble that it is waiting out
             Column("lease_seconds", Float),  # how long it may be silent; None: the reader's lease
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from geneva_drive.engine.claimed_execution import Claimed
 
-_MANY = 16  # executions of one workflow, claimed one after the other
+_MANY = 16  # executions of one workflow, claimed one after another
 
 
 Lane = tuple[str, str]  # the executions of one type on one queue

@@ -32,7 +32,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         orphans.duty(every),  # continue ready workflows without an active execution
         unreleased_waits.duty(every),  # release and cancel waits that a crash left behind
         undelivered_events.duty(every),  # deliver events that a crash left behind, remove old ones
-        event_starts.duty(every),  # start workflows that events ask for
+        event_starts.duty(every),  # start workflows that events trigger
         stale_workflows.duty(every),  # report workflows without progress
         activity.duty(every),  # count ended executions, for charts
         documents.duty(every),  # read the triggers of documents, cancel expired workflows

@@ -14,7 +14,7 @@ from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 logger = logging.getLogger(__name__)
 
-_REST = 0.25  # seconds for which a schedule that another process holds is left alone
+_REST = 0.25  # seconds before a schedule that another process has locked is tried again
 
 
 class DueSchedules:
@@ -23,7 +23,7 @@ class DueSchedules:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._refusals = Refusals("Schedule %s cannot be fired")
-        self._held: dict[str, float] = {}  # schedule -> until when to leave it alone
+        self._held: dict[str, float] = {}  # schedule -> when to try it again
 
     def register(self) -> None:
         """Store the new schedules of this process."""

@@ -1,4 +1,4 @@
-"""Sleeping executions, deadlines and schedules: act when their time has come."""
+"""Timers: wake sleeping executions, and act on passed deadlines and due schedules."""
 
 from __future__ import annotations
 

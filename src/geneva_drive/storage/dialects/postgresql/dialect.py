@@ -111,9 +111,9 @@ class PostgreSQL(Dialect):
         after: Key | None,
         descending: bool = False,
     ) -> Select[Any]:
-        # PostgreSQL ignores columns that equal a value when it matches an index to an ORDER BY. It
-        # would then prefer to read the table by its key, past all ended workflows before the first
-        # wanted one. So the last value is written as a range that contains one value.
+        # PostgreSQL drops columns that equal a value from the ORDER BY. It would then prefer to
+        # read the table by its key, past all ended workflows before the first wanted one. So the
+        # last value is written as a range of one value.
         *columns, last, key = index.columns
         *others, value = values
         low, high = last >= value, last <= value
