@@ -61,8 +61,7 @@ class CheckpointWriter:
     def save(self, positions: Sequence[CheckpointUpdate]) -> list[bool]:
         """Save checkpoints; False for each that matched no row, so that its loop finds out why.
 
-        Only for loops that saved before: the first checkpoint of a run also resets the failure
-        counts, which these statements do not.
+        Not for the first checkpoint after failures, which also clears the failure counts.
         """
         recorded = [one for one in positions if one.entry is not None]
         if recorded:
