@@ -129,7 +129,7 @@ REFUSED: dict[str, tuple[Act, str]] = {
     ),
     "queues-of-a-number": (
         lambda drive: drive.worker(queues=5),
-        "queues takes a list of names, not 5.",
+        "queues must be a list of names, not 5.",
     ),
     "items-of-a-fan-out": (
         lambda drive: gd.DynamicWorkflow().fan_out(None, name="a{}", job="b"),  # type: ignore[arg-type]

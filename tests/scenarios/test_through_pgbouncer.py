@@ -189,7 +189,7 @@ def test_a_worker_that_would_hear_no_hints_is_told_so_and_polls(
 
     assert caplog.messages == [
         "PostgreSQL is reached through a pooler such as PgBouncer: no statements are prepared.",
-        "Hints do not pass this pooler: workers find due steps by polling.",
+        "This pooler does not forward hints: workers find due steps by polling.",
     ]
 
 

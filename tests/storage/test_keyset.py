@@ -441,15 +441,15 @@ def test_keys_that_an_outer_join_leaves_null_are_refused(read: Callable[..., Key
         ),
         (
             select(Author.rating, func.count()).group_by(Author.rating),
-            "GROUP BY, but a resumable loop reads in the order of its cursor. A group has no place "
-            "of its own in that order. Loop over the table that has one row for each group, and "
-            "add up in the body.",
+            "GROUP BY, but a resumable loop reads in the order of its cursor. A group has no "
+            "position in that order. Loop over the table that has one row for each group, and "
+            "aggregate in the body.",
         ),
         (
             select(func.count()).select_from(Author).having(func.count() > 1),
-            "HAVING, but a resumable loop reads in the order of its cursor. A group has no place "
-            "of its own in that order. Loop over the table that has one row for each group, and "
-            "add up in the body.",
+            "HAVING, but a resumable loop reads in the order of its cursor. A group has no "
+            "position in that order. Loop over the table that has one row for each group, and "
+            "aggregate in the body.",
         ),
     ],
     ids=["order", "limit", "offset", "fetch", "group", "having"],
@@ -463,8 +463,8 @@ def test_a_select_with_an_order_or_extent_of_its_own_is_refused(
 @pytest.mark.filterwarnings("ignore:Passing expression to:DeprecationWarning")
 def test_distinct_on_is_refused(read: Callable[..., Keyset]) -> None:
     assert refusal_of(lambda: read(select(Author).distinct(Author.rating))) == (
-        "The select has DISTINCT ON, but a resumable loop reads in the order of its cursor. Which "
-        "row it keeps would depend on where the loop resumes. Keep one with where() instead."
+        "The select has DISTINCT ON, but a resumable loop reads in the order of its cursor. The "
+        "row that it keeps would depend on where the loop resumes. Choose a row with where()."
     )
 
 
@@ -494,14 +494,14 @@ def test_what_is_not_a_select_is_refused(
     query: Any, kind: str, read: Callable[..., Keyset]
 ) -> None:
     assert refusal_of(lambda: read(query)) == (
-        f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not a value of "
+        f"A loop over records needs a SQLAlchemy select() or a Django QuerySet, not a value of "
         f"type {kind}."
     )
 
 
 def test_a_mapped_class_in_place_of_its_select_is_refused(read: Callable[..., Keyset]) -> None:
     assert refusal_of(lambda: read(Author)) == (
-        "A loop over records takes a SQLAlchemy select() or a Django QuerySet, not the class "
+        "A loop over records needs a SQLAlchemy select() or a Django QuerySet, not the class "
         "Author. Write select(Author)."
     )
 
@@ -538,8 +538,8 @@ def test_a_name_that_several_tables_have_is_refused_as_the_cursor(
 
 def test_a_table_without_a_primary_key_is_refused(read: Callable[..., Keyset]) -> None:
     assert refusal_of(lambda: read(select(KEYLESS))) == (
-        "keyset_notes has no primary key, so rows that are equal could not be distinguished. Give "
-        "the table a primary key, or select from one that has one."
+        "keyset_notes has no primary key, so equal rows could not be distinguished. Add a primary "
+        "key to the table, or select from a table that has one."
     )
 
 
@@ -556,8 +556,8 @@ def test_key_columns_that_are_not_selected_are_asked_for(
     query: Any, cursor: Any, missing: str, read: Callable[..., Keyset]
 ) -> None:
     assert refusal_of(lambda: read(query, cursor)) == (
-        f"The select does not give {missing}, which the loop needs to find its place again. Add it "
-        f"to the selected columns."
+        f"The select does not return {missing}, which the loop needs to resume. Add it to the "
+        f"selected columns."
     )
 
 

@@ -488,8 +488,8 @@ def test_tables_with_rows_but_without_a_revision_are_not_dropped(
 
     assert str(refusal.value) == (
         f"The database at {drive.database_url} has rows in 'geneva_drive_workers', but "
-        f"'geneva_drive_schema_version' does not say their revision. Restore its row from a "
-        f"backup, or drop our tables if the rows may go, and run `geneva migrate` again."
+        f"'geneva_drive_schema_version' has no revision. Restore its row from a backup, or drop "
+        f"GenevaDrive's tables if you do not need the rows, and run `geneva migrate` again."
     )
     assert sorted(inspect(drive.engine).get_table_names()) == TABLES
 

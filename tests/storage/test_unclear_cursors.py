@@ -66,9 +66,9 @@ def test_rows_with_the_key_of_others_are_noticed_wherever_a_chunk_ends(
 
     assert refusal.value.cursor == first
     assert str(refusal.value) == (
-        f"Several rows have the cursor 1, made of {refusal.value.columns[0]}, and those at the end "
-        f"of a chunk would be left out silently. Add a column to cursor= that tells them apart, or "
-        f"select from the tables themselves."
+        f"Several rows have the cursor 1, made of {refusal.value.columns[0]}, so a loop could skip "
+        f"some of them silently. Add a column to cursor= that distinguishes them, or select from "
+        f"the tables themselves."
     )
 
 

@@ -407,7 +407,7 @@ def test_past_the_lease_the_execution_is_released_and_no_recovery_is_counted(
     assert last == ("work", "completed", "success")
     said = signup.reload().execution_history[0].error_message
     assert said is not None
-    assert said.startswith("Its worker waited in vain for the database. The database at ")
+    assert said.startswith("Its worker gave up waiting for the database. The database at ")
 
 
 def full_error(drive: gd.Drive) -> Exception:

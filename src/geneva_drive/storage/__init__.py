@@ -1,6 +1,6 @@
-"""What is remembered, on SQLite, PostgreSQL and MySQL/MariaDB. The only room with SQL.
+"""Storage on SQLite, PostgreSQL and MySQL/MariaDB. All SQL of the package is here.
 
-Open `store.py` first: a Store holds everything that a Drive remembers. `schema/` has the tables,
+Start with `store.py`: a Store holds everything that a Drive stores. `schema/` has the tables,
 `connections/` the transactions, `statements/` one module per table, and `dialects/` what differs
 between the databases. Statements take the caller's connection, so the caller decides what belongs
 in one transaction.

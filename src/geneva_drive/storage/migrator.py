@@ -1,4 +1,4 @@
-"""Creates and upgrades the tables. It loads Alembic, so import it only for that."""
+"""Migrations: creates and upgrades the tables. Import it only for that, as it loads Alembic."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from geneva_drive.storage.store import read_revision, read_tables
 
 LOCK_TIMEOUT = timedelta(seconds=60)
 
-# Alembic keeps its state in module globals: one migration at a time in a process.
+# Alembic keeps its state in module globals, so a process can run only one migration at a time.
 _ALEMBIC = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the migration scripts need."""
+    """The parameters of the migration scripts."""
 
     connection: Connection | None
     dialect_name: str
@@ -51,7 +51,7 @@ class MigrationLocked(StorageError):
 
 
 def migrate(database: Database, prefix: str) -> tuple[str | None, str]:
-    """Upgrade the tables to the newest revision; return the former and the present one."""
+    """Upgrade the tables to the newest revision; return the former and the current revision."""
     with (
         database.translating(),
         _lock(database),
@@ -113,7 +113,7 @@ def _config(plan: Plan, output: io.StringIO) -> Config:
 
 @contextmanager
 def _lock(database: Database) -> Iterator[None]:
-    """Keep two processes from migrating at once."""
+    """Keep two processes from migrating concurrently."""
     try:
         with database.dialect.migration_lock(database.engine, LOCK_TIMEOUT):
             yield

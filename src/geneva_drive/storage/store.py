@@ -1,4 +1,4 @@
-"""A migrated database, its tables and the statements on each."""
+"""A migrated database with its tables and the statements on each of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from geneva_drive.storage.statements.workflows import Workflows
 
 
 class Store:
-    """Everything that a Drive remembers."""
+    """Everything that a Drive stores: one object with statements per table or question."""
 
     def __init__(self, database: Database, tables: Tables) -> None:
         self.database = database
@@ -113,7 +113,7 @@ class Store:
 
 
 def open_store(database: Database, prefix: str) -> Store:
-    """Check that the tables have the revision this code knows, and return their Store."""
+    """Return the Store; raise if the tables do not have the revision of this code."""
     if database.is_absent:
         raise NotCreated(database.url)
     with database.reading() as connection:
@@ -144,5 +144,5 @@ def read_tables(connection: Connection, prefix: str, dialect: Dialect) -> Tables
 
 @lru_cache(maxsize=16)
 def _tables_for(prefix: str, key_type: KeyType, has_partial_indexes: bool) -> Tables:
-    """Cached, as statements are cached by their tables."""
+    """Return the tables; they are cached, because statements are cached by their tables."""
     return Tables(prefix=prefix, key_type=key_type, has_partial_indexes=has_partial_indexes)

@@ -34,7 +34,7 @@ _RETRY_DELAY = InternalBackoff(timedelta(milliseconds=50), longest=timedelta(sec
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An outcome that is to be committed."""
+    """An outcome to commit."""
 
     flight: Flight
     outcome: StepOutcome
@@ -45,9 +45,9 @@ class Pending:
 class Committer:
     """Queues outcomes and commits them in groups; it has no thread of its own.
 
-    The thread that submits an outcome while no other commits has the turn: it takes group after
-    group with `next_group` and commits each, until none is left. So a lone outcome is committed at
-    once, and under load outcomes gather while the transaction before theirs commits.
+    A thread that submits an outcome while no other thread commits has the turn: it takes group
+    after group with `next_group` and commits each, until none is left. So a lone outcome is
+    committed immediately, and under load outcomes gather while the previous transaction commits.
     """
 
     def __init__(self, environment: Environment, identity: Identity) -> None:
@@ -85,8 +85,11 @@ class Committer:
         self._closed.set()
 
     def commit(self, group: Sequence[Pending], token: str) -> list[Claimed | None]:
-        """Commit a group, however long the database is away; return what follows each outcome."""
-        # One token for all tries: it finds what an earlier try committed without an answer.
+        """Commit a group, retrying while the database is away; return the claim after each outcome.
+
+        After `close`, or an error that retrying cannot mend, each claim is None.
+        """
+        # All tries share one token: it finds the claims of a try whose answer was lost.
         chaining = self._identity.chaining(token, self._environment.settings.queue_limits)
         log, retries = self._environment.store.database.trouble_log, 0
         while True:
@@ -109,7 +112,7 @@ class Committer:
                         "Commit of %s outcomes will be tried again: %s", len(group), error
                     )
             except Exception as error:
-                # A fault of ours must not end the committer, on which every thread relies.
+                # A bug here must not end the committer, on which every thread relies.
                 logger.exception("%s outcomes were dropped", len(group))
                 self._release(group, error)
                 return [None] * len(group)
@@ -150,7 +153,7 @@ class Committer:
         ]
 
     def _recorded(self, missing: Sequence[Pending]) -> Set[Key]:
-        """Return the executions whose outcome an earlier try committed without an answer."""
+        """Return the executions whose outcome a try committed before its answer was lost."""
         store = self._environment.store
         ids = [pending.flight.claimed.execution.id for pending in missing]
         with store.reading() as connection:
@@ -160,7 +163,7 @@ class Committer:
         }
 
     def _adopt(self, missing: Sequence[Pending], chaining: NextClaim) -> dict[Key, list[Claimed]]:
-        """Find what was claimed by an earlier try whose COMMIT succeeded without an answer."""
+        """Return, by workflow, the claims that a try committed before its answer was lost."""
         store = self._environment.store
         by_workflow = {p.flight.claimed.workflow.id: p.flight.claimed for p in missing}
         with store.reading() as connection:

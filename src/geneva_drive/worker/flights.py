@@ -39,7 +39,7 @@ class Flight:
             return self.has_started
 
     def settle_waiting(self, since: float) -> bool:
-        """Settle it if it has waited for a thread since that moment or longer."""
+        """Settle it if it has waited for a thread since `since` or earlier."""
         with self._lock:
             if self._settled or self.has_started or self._waits_since > since:
                 return False
@@ -48,7 +48,7 @@ class Flight:
 
 
 class Flights:
-    """All flights of a worker: running ones, and some that wait for the next free thread."""
+    """All flights of a worker: running, or waiting for the next free thread."""
 
     def __init__(self) -> None:
         self._flights: dict[Key, Flight] = {}
@@ -56,7 +56,7 @@ class Flights:
         self._emptied = threading.Condition(self._lock)
 
     def __len__(self) -> int:
-        with self._lock:  # without it, a chain that moves on could look like an idle worker
+        with self._lock:  # without it, a worker between two steps of a chain could look idle
             return len(self._flights)
 
     def add(self, claimed: Iterable[Claimed]) -> list[Flight]:

@@ -1,4 +1,4 @@
-"""The heartbeat of a worker: its lease, and what it holds in the database but not in memory."""
+"""The heartbeat of a worker: renews its lease, and releases claims whose answer was lost."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Heartbeat:
     def may_judge(self) -> bool:
         """True if this worker may declare others lost.
 
-        After an outage all workers have been silent, and the first one back would take everyone's
-        work. So a worker that missed its own heartbeat gives the others a lease to be heard again.
+        After an outage all workers have been silent, and the first one back would take the work of
+        all others. So a worker that missed its own heartbeat waits for theirs, one lease long.
         """
         now = time.monotonic()
         return now >= self._may_judge_at and not self._was_silent(now)
@@ -39,7 +39,7 @@ class Heartbeat:
     def is_within_lease(self) -> bool:
         """True if this worker still holds its claims, as far as it can know.
 
-        A process that was suspended for longer wakes up to steps that other workers have run.
+        If the process was suspended for longer, other workers may have run its steps.
         """
         lease = self._environment.settings.lease.total_seconds()
         return time.monotonic() - self._last_beat < lease
@@ -79,7 +79,7 @@ class Heartbeat:
         self._last_beat = beaten_at
 
     def _was_silent(self, now: float) -> bool:
-        """True if a heartbeat was missed, well before other workers could tell by the lease.
+        """True if a heartbeat was missed, well before the lease ends and other workers notice.
 
         In the same outage another worker's silence may have begun an interval before ours.
         """
@@ -88,14 +88,14 @@ class Heartbeat:
         return now - self._last_beat > longest.total_seconds()
 
     def _release_unknown(self) -> None:
-        """Release rows in this worker's name that are not in its memory: an answer was lost.
+        """Release claims of this worker that it does not have in memory: their answer was lost.
 
-        Only when seen a second time: a claim may be committed and not yet in memory.
+        Only when found a second time: a new claim may be committed and not yet in memory.
         """
         store = self._environment.store
         with store.reading() as connection:
             held = store.executions.held_by(connection, self._identity.id)
-        # Check the tokens first: a claim enters the flights before its token is let go.
+        # Check the tokens first: a claim enters the flights before its token is discarded.
         claimed = [record for record in held if record.claim_token not in self._identity.tokens]
         in_memory = self._flights.ids()
         unknown = [record for record in claimed if record.id not in in_memory]

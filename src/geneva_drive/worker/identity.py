@@ -1,4 +1,4 @@
-"""A worker as the database sees it: its id and name, what it serves, and its new claims."""
+"""The identity of a worker: its id and name, what it serves, and the tokens of its new claims."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from geneva_drive.storage.store import Store
 class Tokens:
     """Claim tokens sent to the database whose executions are not in memory yet.
 
-    The heartbeat leaves rows with such a token alone.
+    The heartbeat does not release rows with such a token.
     """
 
     def __init__(self) -> None:
-        # Without a lock: adding text to a set, or removing it, is one step of the interpreter.
+        # No lock: adding a string to a set, or removing it, is atomic.
         self._in_hand: set[str] = set()
 
     def expecting(self) -> AbstractContextManager[str]:
@@ -41,7 +41,7 @@ class Tokens:
 
 
 class _Expected:
-    """A token in hand; `contextlib.contextmanager` would take far longer."""
+    """A token in hand. A class: `contextlib.contextmanager` would take far longer."""
 
     __slots__ = ("_in_hand", "_token")
 
@@ -71,12 +71,12 @@ def process_name() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A new id for each worker, so that none inherits an old claim."""
+    """What identifies one worker; each has a new id, so that none inherits an old claim."""
 
     id: str = field(default_factory=_new_id)
     name: str = field(default_factory=process_name)
     queues: frozenset[str] | None = None  # None: all queues
-    caps: Mapping[str, int] = field(default_factory=dict)  # queue -> most to run at once here
+    caps: Mapping[str, int] = field(default_factory=dict)  # queue -> how many may run here
     tokens: Tokens = field(default_factory=Tokens)
 
     def register(self, store: Store, lease: timedelta) -> None:
@@ -93,14 +93,14 @@ class Identity:
         )
 
     def served_queues(self) -> Sequence[str] | None:
-        """Return the queues to claim from; every worker serves that of the library's workflows."""
+        """Return the queues to claim from: also the library's own, which every worker serves."""
         return None if self.queues is None else sorted(self.queues | {OWN_QUEUE})
 
     def served_types(self) -> Sequence[str]:
         types = registry.types()
         if self.has_user_code:
             return types
-        # It could run nothing of a dynamic workflow.
+        # Without user code, it could run no node of a dynamic workflow.
         return [one for one in types if one != DYNAMIC_TYPE]
 
     @property
@@ -109,9 +109,9 @@ class Identity:
         return bool(jobs.names()) or any(one not in RESERVED_TYPES for one in registry.types())
 
     def chaining(self, token: str, limited_queues: Collection[str]) -> NextClaim:
-        """Return the terms on which this worker claims the next step with a commit.
+        """Return the claim that a commit makes on the next step for this worker.
 
-        Capped queues are left out: their room is known only when the poller claims.
+        Capped queues are left out: their free capacity is known only when the poller claims.
         """
         return NextClaim(
             worker_id=self.id,
@@ -125,7 +125,7 @@ class Identity:
 def signatures() -> dict[str, str]:
     """Return the signature of each workflow type that this process knows.
 
-    That of documents lists what they can call here.
+    The signature of documents lists the actions and loaders that they can call here.
     """
     found = {known.type: signature_of(known) for known in registry.definitions()}
     return {**found, DOCUMENTS.type: ", ".join(registered())}

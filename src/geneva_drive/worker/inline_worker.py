@@ -1,4 +1,4 @@
-"""A worker on the calling thread, one execution after the other: for tests and scripts."""
+"""A worker that runs one execution after another on the calling thread, for tests and scripts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_one(
 
 
 def run_due(environment: Environment) -> int:
-    """Run everything that is due, and what that makes due; return how many executions ran."""
+    """Run executions until none is due any more; return how many ran."""
     total = 0
     timers = Timers(environment)
     with _presence(environment) as presence:
@@ -90,7 +90,7 @@ def _commit(environment: Environment, claimed: Claimed, performed: Concluded) ->
 
 
 class _Presence:
-    """This thread as a worker, so that no other worker recovers what runs here."""
+    """Registers this thread as a worker, so that no other worker recovers what runs here."""
 
     def __init__(self, environment: Environment) -> None:
         self.identity = Identity(name=f"{process_name()} (inline)")

@@ -38,7 +38,7 @@ class Listener:
         try:
             self._run()
         finally:
-            # Here, because a thread that waits for a silent database outlives the worker.
+            # Close it here: a thread that waits for a silent database outlives the worker.
             self._watch.close()
 
     def _run(self) -> None:
@@ -47,7 +47,7 @@ class Listener:
             started = time.monotonic()
             try:
                 self._watch.run()
-            except Exception as error:  # noqa: BLE001 - whatever it was, the watch restarts
+            except Exception as error:  # noqa: BLE001 - the watch restarts after any error
                 # Only hints are missed: the poller finds what is due.
                 has_lasted = time.monotonic() - started > _RETRY_DELAY.longest.total_seconds()
                 failures = 1 if has_lasted else failures + 1

@@ -1,4 +1,4 @@
-"""Takes a flight from a claimed execution, through user code, to a committed outcome."""
+"""Runs claimed executions on a pool of threads and commits their outcomes."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ MAX_CHAIN_SECONDS = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class Stopping:
-    """How far a worker has come with stopping."""
+    """The progress of a worker that stops."""
 
     begun: threading.Event = field(default_factory=threading.Event)
-    drained: threading.Event = field(default_factory=threading.Event)  # `drain_timeout` is over
+    drained: threading.Event = field(default_factory=threading.Event)  # all ended, or timed out
     life: Life = field(default_factory=Life)  # over once a test has crashed the worker
 
 
 class Performer:
-    """Runs flights on the threads of a pool and commits their outcomes."""
+    """Takes each flight from its claim, through user code, to a committed outcome."""
 
     def __init__(
         self,
@@ -73,16 +73,16 @@ class Performer:
         self._leaving = 0  # flights being committed whose threads will then be free
         self._pool = Pool(concurrency, self._serve)
         self._committer = Committer(environment, identity)
-        self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys of limits with room again
+        self.freed: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys of limits with a freed slot
         self.is_clogged = False  # too many threads hang in bodies past their timeout
 
     @property
     def free(self) -> int:
-        """How many executions to claim: for the free threads, and some to hold ready."""
+        """How many executions to claim: for the free threads, and some ahead."""
         if not self._may_begin():
             return 0
         # Count the flights first. If a group lands meanwhile, the result is too low, and the bell
-        # makes the poller ask again. In the other order, the group's room would be counted twice.
+        # makes the poller read it again. In the reverse order, the group would be counted twice.
         held = len(self.flights)
         return self._concurrency + self._prefetch.ahead() + self._leaving - held
 
@@ -90,14 +90,14 @@ class Performer:
         self._pool.start()
 
     def submit(self, claimed: Iterable[Claimed]) -> int:
-        """Run what was claimed, as flights; return how many there were."""
+        """Run claimed executions as flights; return their number."""
         flights = self.flights.add(claimed)
         for flight in flights:
             self._submit(flight)
         return len(flights)
 
     def release_waiting(self, longer_than: timedelta = timedelta(0)) -> None:
-        """Release flights that have waited so long for a thread: other workers may be free."""
+        """Release flights that waited `longer_than` for a thread: other workers may be free."""
         since = time.monotonic() - longer_than.total_seconds()
         waiting = [flight for flight in self.flights.all() if flight.settle_waiting(since)]
         if waiting:
@@ -106,11 +106,11 @@ class Performer:
             self._report(flight, HandedOver(self._environment.clock.now()))
 
     def drain(self, timeout: float) -> bool:
-        """Wait until all flights have landed; False if they did not in time."""
+        """Wait until all flights have landed; False if some have not within `timeout` seconds."""
         return self.flights.wait_until_empty(timeout)
 
     def release(self, patience: float) -> None:
-        """Release the flights that did not end in time; their late results will be dropped."""
+        """Release the flights that still run; their late results will be dropped."""
         for flight in self.flights.all():
             self._release_running(flight)
         # Wait: another thread may be committing them, and the process may end after this.
@@ -139,7 +139,7 @@ class Performer:
             self._report(flight, HandedOver(self._environment.clock.now()))
 
     def _serve(self, flight: Flight) -> Flight | None:
-        """Run a flight on a thread of the pool; return the one that the thread runs next."""
+        """Run a flight on a thread of the pool; return the thread's next flight, if any."""
         self.life.enter()
         try:
             return self._perform(flight)
@@ -149,7 +149,7 @@ class Performer:
 
     def _die(self) -> None:
         self.flights.abandon()
-        self._on_free()  # the poller rests no longer, and ends
+        self._on_free()  # wake the poller, which then ends
 
     def _perform(self, flight: Flight) -> Flight | None:
         if self._stopping.drained.is_set():
@@ -163,7 +163,7 @@ class Performer:
         self.life.reached("claim")
         try:
             # A chained execution may come without its stored node, which the commit needs too.
-            # Most workflows have no stored graph: checked here, to save the call.
+            # Most workflows have no stored graph; this check saves them the call.
             if flight.claimed.workflow.has_graph:
                 self._read_stored_node(flight)
             flight.run = executor.start(self._environment, flight.claimed, self._early_stops)
@@ -200,11 +200,11 @@ class Performer:
                 timer.cancel()
 
     def _not_run(self, flight: Flight, error: Exception | TroubleLasts) -> Concluded:
-        """Return an outcome: without one, the flight would hold its execution forever."""
+        """Return an outcome for a failed run; without one, the flight would keep its claim."""
         if isinstance(error, TroubleLasts):
-            return Concluded(Lost(f"Its worker waited in vain for the database. {error}", None))
+            return Concluded(Lost(f"Its worker gave up waiting for the database. {error}", None))
         logger.error("Execution %s could not be run", flight.claimed.execution.id, exc_info=error)
-        # A database's error does not count against the step. A fault of ours does, or the
+        # A database error does not count against the step. A bug of the worker does, or the
         # execution could be repeated forever.
         is_passing = isinstance(error, StorageError | SQLAlchemyError | WriterHeld)
         limit = None if is_passing else self._environment.settings.max_recoveries
@@ -242,8 +242,8 @@ class Performer:
     def commit(self, pending: Pending) -> Flight | None:
         """Commit an outcome, now or with the next group; return a flight to run next.
 
-        The committing thread keeps one of the following flights for itself: passing it to another
-        thread takes longer than most steps.
+        The committing thread keeps one of the next flights for itself: passing it to another thread
+        takes longer than most steps.
         """
         if not self._committer.submit(pending):
             return None
@@ -260,7 +260,8 @@ class Performer:
 
     def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
         self.life.require()
-        # Hold the token until what follows is in the flights, or the heartbeat would release it.
+        # Hold the token until the next claims are in the flights, or the heartbeat would release
+        # them.
         with self._identity.tokens.expecting() as token:
             began_at = time.monotonic()
             self._note_leaving(len(group))
@@ -287,13 +288,13 @@ class Performer:
             self._submit(following)
 
     def _note_leaving(self, count: int) -> None:
-        """Count a committing group as free room, so that the poller claims at the same time."""
+        """Count the threads of a committing group as free, so that the poller claims meanwhile."""
         self._leaving = count if self._prefetch.leaves else 0
         if self._leaving > self._concurrency:
             self._on_free()
 
     def _land(self, landed: Sequence[tuple[Flight, Claimed | None]]) -> list[Flight]:
-        # Before the flights are removed: a worker that stops when idle stops once it has none.
+        # Note freed slots before removing the flights: without flights, an idle worker may stop.
         self._note_freed(landed)
         self._leaving = 0
         following = self.flights.replace(landed)
@@ -315,7 +316,7 @@ class Performer:
             try:
                 announce(self._environment, [applied])
             except Exception:
-                # It is committed: the flight has to land, or it would hold its slot forever.
+                # It is committed: the flight has to land, or it would occupy a thread forever.
                 logger.exception("Execution %s was not announced", flight.claimed.execution.id)
         if committed.has_run:
             self.life.reached("commit")
@@ -343,14 +344,14 @@ class Performer:
     def _time_out(self, flight: Flight, patience: Patience, waited_before: float) -> None:
         assert flight.run is not None, "only a started run is watched"
         if patience.waited > waited_before:
-            # The step gets back the time for which it has waited for the database.
+            # The time for which the step waited for the database does not count.
             self._time_out_after(patience.waited - waited_before, flight, patience)
             return
         if not flight.settle():
             return
         stuck = 0
         try:
-            # Before the commit, because the body may end while the commit lasts.
+            # Replace the thread before the commit: the body may end during the commit.
             stuck = self._pool.leave_behind(flight)
         finally:
             self._report(flight, flight.run.time_out())

@@ -1,4 +1,4 @@
-"""The polling loop: claim what is due while there is room, and rest while nothing is due."""
+"""The polling loop: claim due executions while threads are free, and rest while none is due."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LONGEST_WAIT = timedelta(seconds=1)
 
 
 class Found(Enum):
-    """What a look at the queues found."""
+    """What a round of the poller found."""
 
     NOTHING = auto()
-    SOME = auto()  # and no more is due just now
-    MORE = auto()  # more than there was room for
+    SOME = auto()  # and no more is due now
+    MORE = auto()  # perhaps more than the free threads could take
 
 
 class Poller:
-    """One thread that claims for the whole worker; setting the bell ends its rest."""
+    """A thread that claims for the whole worker; setting the bell ends its rest."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class Poller:
         self._told_at: float | None = None  # when another process sent a hint
         self._heard: list[str | None] = []  # one entry per hint: the execution it names, or None
         self._turns = Turns()
-        self._was_idle = False  # at the last look nothing ran and nothing was due
+        self._was_idle = False  # in the last round nothing ran and nothing was due
         self.found_nothing = threading.Event()  # nothing runs, and nothing is left to claim
 
     def hear(self, named: str | None) -> None:
-        """Take a hint from another process; it may name the execution that is due."""
+        """Note a hint from another process; it may name the execution that is due."""
         self._told_at = time.monotonic()
         self._heard.append(named)
         self._bell.set()
@@ -85,7 +85,7 @@ class Poller:
                 found = self._claim()
                 rest = self._next_rest(found, rest, longest)
                 pause = self._pause(found, rest, longest)
-            except Exception as error:  # noqa: BLE001 - the poller waits for a database that is away
+            except Exception as error:  # noqa: BLE001 - the poller waits for an absent database
                 report_failure("Claiming", error, longest, self._trouble_log)
                 has_failed = True
                 self._stopping.wait(longest)
@@ -104,32 +104,32 @@ class Poller:
             self._found_at = time.monotonic()
             return _FIRST_REST
         if self._told_at is not None:
-            # Hints are coalesced: what became due right after one may have sent none of its own.
+            # Hints are coalesced: what became due right after a hint may have sent no other one.
             was_just_told = time.monotonic() - self._told_at < _GATHERED
             return _FIRST_REST if was_just_told else min(rest * _TOLD_GROWTH, longest)
-        # Without hints: where something was due, more is likely to be due soon.
+        # Without hints: if something was due, more is likely to be due soon.
         if time.monotonic() - self._found_at < _LIVELY_FOR:
             return _FIRST_REST
         return min(rest * _GROWTH, longest)
 
     def _gather(self) -> None:
-        """Wait a moment while steps run, so that one claim takes all that becomes due in it."""
+        """Wait a moment while steps run, so that one claim gets all that becomes due meanwhile."""
         if self._performer.flights:
             self._stopping.wait(max(0.0, self._claimed_at + _GATHERED - time.monotonic()))
 
     def _pause(self, found: Found, rest: float, longest: float) -> float:
-        """Return how long to rest unless the bell rings: not at all while there is more."""
+        """Return how long to rest unless the bell rings: 0 while there is more to claim."""
         if found is Found.MORE and self._performer.free > 0:
             return 0.0
-        # Even if there is room to claim more: some flights may have waited too long for a thread.
+        # Also if threads are free: some flights may have waited too long for one.
         self._performer.release_waiting(_LONGEST_WAIT)
         if self._performer.free > 0:
             return self._timers.until_next(rest)
-        # Look again in time to release flights that find no thread: the poll interval may be long.
+        # Wake up early enough to release flights without a thread: the poll interval may be long.
         return min(longest, _LONGEST_WAIT.total_seconds())
 
     def _claim(self) -> Found:
-        # Read this first: a flight that lands during the look may leave something due.
+        # Read this first: a flight that lands during this round may make an execution due.
         nothing_runs = not self._performer.flights
         named = self._named()
         self._was_idle = False
@@ -139,12 +139,12 @@ class Poller:
             self._timers.look_now_and_then()
             return Found.NOTHING
         if named is not None and self._claim_up_to(1, named):
-            # A full look before this claim would delay it. The bell starts one right afterwards.
+            # A full round first would delay this claim. The bell starts one right afterwards.
             self._bell.set()
             return Found.SOME
         claimed = self._claim_from_behind()
         claimed += self._claim_up_to(free - claimed) if claimed < free else 0
-        # Sleepers must be woken even if there is always something to claim.
+        # Wake sleepers even if there is always something to claim.
         woken = self._timers.look_now_and_then() if claimed else self._timers.look()
         if woken or claimed == free:
             return Found.MORE
@@ -152,7 +152,7 @@ class Poller:
             return Found.SOME
         if nothing_runs:
             self._was_idle = True
-            # Once it is set, this query is not needed: only `run_until_idle` waits for the event.
+            # Only `run_until_idle` waits for the event; once it is set, the query is not needed.
             if not self.found_nothing.is_set() and not self._is_anything_left():
                 self.found_nothing.set()
         return Found.NOTHING
@@ -175,7 +175,7 @@ class Poller:
     def _named(self) -> Key | None:
         """Return the execution that a hint has named, if it is probably the only one due.
 
-        If others are due as well, claiming it would serve the newest workflow first.
+        If other executions are due as well, claiming it would serve the newest workflow first.
         """
         heard, self._heard = self._heard, []
         if not self._was_idle or len(heard) != 1 or heard[0] is None:
@@ -186,7 +186,7 @@ class Poller:
         return None
 
     def _claim_from_behind(self) -> int:
-        """Claim an execution that waits behind a workflow with many, if it is its turn."""
+        """Claim an execution of another workflow, if one fills its lane and had its turn."""
         crowding = self._turns.crowding()
         if crowding is None:
             return 0
@@ -217,7 +217,7 @@ class Poller:
         return {name: cap - flights.on_queue(name) for name, cap in self._identity.caps.items()}
 
     def _wake_limit_waiters(self) -> None:
-        """Wake executions that wait for a slot which a flight of this worker has freed."""
+        """Wake executions that wait for a slot that a flight of this worker has freed."""
         freed: set[str] = set()
         with contextlib.suppress(queue.Empty):
             while True:
@@ -228,5 +228,5 @@ class Poller:
             self._timers.limit_waiters.wake_for(freed)
         except BaseException:
             for key in freed:
-                self._performer.freed.put(key)  # for the next round: only this worker knows of them
+                self._performer.freed.put(key)  # for the next round: no other worker knows of them
             raise

@@ -1,4 +1,4 @@
-"""The shape of everything that runs beside a worker's steps."""
+"""Background threads of a worker, such as the heartbeat and the housekeeping duties."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _BETWEEN_RINGS = 0.005  # seconds: many rings that follow each other closely are
 def report_failure(what: str, error: Exception, pause: float, log: TroubleLog) -> None:
     """Log a failed round.
 
-    A trouble of the database is one line while it lasts, another of its errors a line each time,
-    and anything else a traceback.
+    A database in trouble is logged once while the trouble lasts, another database error with one
+    line each time, and anything else with a traceback.
     """
     if isinstance(error, typed_errors.PASSING):
         log.met(error)
@@ -40,7 +40,7 @@ def in_a_line(error: BaseException) -> str:
 
 
 class Service(Protocol):
-    """What a worker starts in order and stops in reverse order."""
+    """A background activity of a worker; services stop in the reverse order of their start."""
 
     def start(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The threads that run steps; a thread that hangs is left behind and replaced."""
+"""The threads that run steps; a thread that hangs is replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.worker.flights import Flight
 
 logger = logging.getLogger(__name__)
 
-# Runs a flight; returns the one that the same thread goes on with, if any.
+# Runs a flight; returns the flight that the same thread runs next, if any.
 Work = Callable[[Flight], Flight | None]
 
 
@@ -49,7 +49,7 @@ class Pool:
             number = len(self._stuck)
         try:
             self._start_thread()
-        except RuntimeError:  # the system has no thread left; the stuck one has to go on then
+        except RuntimeError:  # the system has no thread left, so the stuck one remains in use
             with self._lock:
                 self._stuck.discard(flight)
             raise
@@ -68,20 +68,20 @@ class Pool:
             try:
                 following = self._work(flight)
             except Exception:
-                # A fault of ours, not of the step: the thread must live on.
+                # A bug of the worker, not of the step: the thread must continue.
                 logger.exception("Execution %s was dropped", flight.claimed.execution.id)
             if self._was_replaced(flight):
-                # Another thread has taken its place.
+                # Another thread has taken the place of this one.
                 if following is not None:
                     self._inbox.put(following)
                 return
 
     def _next(self, following: Flight | None) -> Flight | None:
-        """Return `following`, unless other flights wait: then it lines up behind them."""
+        """Return `following`; if other flights wait, queue it after them and return the first."""
         if following is None:
             return self._inbox.get()
         with self._lock:
-            # While stopping, no thread would come for it behind the last `None`.
+            # While stopping, no thread would read the inbox past the last `None`.
             if self._inbox.empty() or self._is_stopping:
                 return following
             self._inbox.put(following)

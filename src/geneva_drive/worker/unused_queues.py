@@ -1,4 +1,4 @@
-"""The warning of a worker that serves a queue which its code does not use."""
+"""A warning if a worker serves a queue that its code does not use."""
 
 from __future__ import annotations
 

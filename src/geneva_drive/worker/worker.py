@@ -1,4 +1,4 @@
-"""A worker: it claims what is due, runs it on its threads, and commits the outcomes."""
+"""A worker: claims due executions, runs them on its threads, and commits their outcomes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MOST_THREADS = 10_000
 _LAST_COMMIT = 5.0  # seconds that the release of claims may take when the worker stops
 
 
-# Names of queues; or each with how many of it to run at once, None for no cap of its own.
+# Names of queues, or a cap for each: how many of its executions run at once (None: no cap).
 Queues = Iterable[str] | Mapping[str, int | None]
 
 
@@ -54,7 +54,7 @@ class Worker:
     """Runs the steps of every workflow class that this process has imported.
 
     Use it as a context manager beside an application, or `run()` it as the whole process. Both
-    stop politely: running steps have `drain_timeout` to end, the rest is released.
+    stop gracefully: running steps have `drain_timeout` to end, then they are released.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Worker:
                 settings.heartbeat_interval,
                 self._beat,
                 log,
-                after_failure=_RETRY_BEAT_AFTER,  # no step begins until it is heard
+                after_failure=_RETRY_BEAT_AFTER,  # past the lease, no step begins without it
             ),
             *(
                 Periodic(
@@ -100,7 +100,7 @@ class Worker:
                     duty.every,
                     partial(self._do, duty),
                     log,
-                    # At a random time. Otherwise all duties of all workers would reach the database
+                    # At a random time: otherwise all duties of all workers would reach the database
                     # together each time, and steps would wait for them.
                     first_after=duty.every * (1 + random.random()),
                     bell=self._starts_bell if duty.is_rung else None,
@@ -112,11 +112,11 @@ class Worker:
 
     @property
     def needs_recycling(self) -> bool:
-        """True if so many threads hang in bodies past their timeout that it should restart."""
+        """True if the worker should restart, because too many threads hang past their timeouts."""
         return self._performer.is_clogged
 
     def _has_triggered_documents(self) -> bool:
-        """True if an event may start a document, as far as the database answers."""
+        """True if an event may start a document, or if the database does not answer."""
         documents, store = self._environment.triggered_documents, self._environment.store
         try:
             documents.refresh(store)
@@ -156,7 +156,7 @@ class Worker:
         self._poller.start()
 
     def stop(self) -> None:
-        """Stop politely: drain for `drain_timeout`, then release what still runs."""
+        """Stop gracefully: drain for `drain_timeout`, then release what still runs."""
         if not self._started:
             return
         if self._stopping.begun.is_set():
@@ -170,7 +170,7 @@ class Worker:
             self._stopped.set()
 
     def _wind_down(self) -> None:
-        # Nothing here waits without a limit: a database may be silent instead of refusing.
+        # Every wait here has a limit: a database may be silent instead of refusing.
         self._poller.stop(_LAST_COMMIT)
         _do_within(_LAST_COMMIT, self._performer.release_waiting)
         all_landed = self._performer.drain(self._environment.settings.drain_timeout.total_seconds())
@@ -234,7 +234,7 @@ def _names(queues: object) -> frozenset[str] | None:
     if queues is None:
         return None
     if not isinstance(queues, Iterable) or isinstance(queues, str | bytes):
-        raise InvalidInput(f"queues takes a list of names, not {shown(queues)}.")
+        raise InvalidInput(f"queues must be a list of names, not {shown(queues)}.")
     return frozenset(checks.text("The name of a worker's queue", name) for name in queues)
 
 
@@ -248,7 +248,7 @@ def _caps(queues: Queues | None) -> dict[str, int]:
 
 
 def _do_within(seconds: float, action: Callable[[], None]) -> None:
-    """Run an action on a thread, and leave the thread behind if it takes too long."""
+    """Run an action on a thread, and return without it if it takes too long."""
     thread = threading.Thread(target=action, name="geneva-leaving", daemon=True)
     thread.start()
     thread.join(seconds)

@@ -9,7 +9,7 @@ from geneva_drive.clock import ShiftedClock
 from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
 from tests.storage.health.findings import findings
 
-WAY_OUT = "Let NTP (chrony, systemd-timesyncd) keep the clocks of both machines."
+WAY_OUT = "Synchronize the clocks of both machines with NTP (chrony, systemd-timesyncd)."
 WHY = "Waits use the clock of the process, leases that of the database."
 
 

@@ -67,7 +67,7 @@ def test_a_pool_is_compared_with_what_a_worker_needs(
             reminder(
                 "connections",
                 "The engine's NullPool opens a connection for each transaction.",
-                "Leave out poolclass=NullPool, unless a pooler such as PgBouncer runs beside.",
+                "Leave out poolclass=NullPool, unless a pooler such as PgBouncer is used.",
             ),
         ),
         (

@@ -27,6 +27,6 @@ def test_another_isolation_than_read_committed_is_a_problem(
             "isolation",
             "It is SERIALIZABLE, not READ COMMITTED: workers wait for one another, or fail and try "
             "again.",
-            "Leave isolation_level out of create_engine(...), and the server's default as it was.",
+            "Remove isolation_level from create_engine(...), and restore the server's default.",
         )
     ]

@@ -21,7 +21,7 @@ from tests.storage.health.findings import findings
 
 pytestmark = pytest.mark.parametrize("database", ["mysql"], indirect=True)
 
-_HELD = "Old versions of rows are kept for it, which every claim has to pass."
+_HELD = "Old versions of rows are kept for it, and every claim has to read past them."
 _NOT_ALLOWED = (
     "It could not be checked: Access denied; you need (at least one of) the PROCESS "
     "privilege(s) for this operation."
@@ -112,8 +112,8 @@ def test_a_long_history_is_a_reminder(geneva: gd.Drive) -> None:
     anonymous = re.sub(r"^[\d,]+", "N", long.found)
     assert replace(long, found=anonymous) == reminder(
         "history",
-        "N changes wait to be purged, and every claim has to pass those of its rows.",
-        "End old transactions; SHOW ENGINE INNODB STATUS shows them, and how the purge goes on.",
+        "N changes wait to be purged, and claims have to read past those of their rows.",
+        "End old transactions; SHOW ENGINE INNODB STATUS shows them and the progress of the purge.",
     )
     anonymous = re.sub(r"^[\d,]+", "N", short.found)
     assert replace(short, found=anonymous) == ok("history", "N changes wait to be purged.")
@@ -136,7 +136,7 @@ def test_a_commit_that_is_not_flushed_is_a_problem(
             "durability",
             "innodb_flush_log_at_trx_commit is 2: the last commits may be lost if the server "
             "crashes.",
-            "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration.",
+            "SET GLOBAL innodb_flush_log_at_trx_commit = 1, also in the server's configuration.",
         )
     ]
 

@@ -20,8 +20,8 @@ from tests.storage.health.findings import findings
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
-_HELD = "What others delete or change meanwhile cannot be cleaned up."
-_PILE_UP = "dead rows pile up, and every claim has to pass them."
+_HELD = "Rows that are deleted or changed meanwhile cannot be cleaned up."
+_PILE_UP = "dead rows pile up, and every claim has to read past them."
 
 
 def _of_process(checks: list[Check], number: int) -> Check:

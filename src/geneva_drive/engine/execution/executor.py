@@ -107,10 +107,10 @@ def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
     if lasts.is_stopping:
         return Lost(f"Its worker was stopped while it waited for the database. {error}", None)
     if not isinstance(error, DatabaseBusy):
-        return Lost(f"Its worker waited in vain for the database. {error}", None)
+        return Lost(f"Its worker gave up waiting for the database. {error}", None)
     if run.count_of(_BUSY) + 1 >= _MAX_BUSY_LEASES:
         return run.conclude(Failed(error))
-    return Lost(f"Its worker waited in vain for the database. {error}", None, counts_as=_BUSY)
+    return Lost(f"Its worker gave up waiting for the database. {error}", None, counts_as=_BUSY)
 
 
 def _run_plainly(run: Run, claimed: Claimed) -> Concluded:

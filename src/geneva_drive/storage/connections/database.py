@@ -1,4 +1,4 @@
-"""A Drive's database: its connections, its transactions and its errors."""
+"""The database of a Drive: connections, transactions, retries and typed errors."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ T = TypeVar("T")
 
 _MAX_TRIES = 5
 _RETRY_DELAY = InternalBackoff(timedelta(milliseconds=20))
-_KEPT = 2  # one for claims, one for commits; a further thread opens one of its own
+_KEPT = 2  # one for claims, one for commits; further threads open their own
 _PATIENCE = timedelta(seconds=30)  # no further try after this: each may wait long for a lock
 _RETRIED = frozenset({Trouble.UNAVAILABLE, Trouble.BUSY})
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A transaction that our statements join, and what to call once it is committed."""
+    """A transaction that our statements join, and the callbacks for after its commit."""
 
     connection: Connection
     to_tell: list[Callable[[], None]] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Database:
         engine.refuse_async(self.engine.dialect)
         self.dialect = dialects.for_name(self.engine.dialect.name)
         self.dialect.prepare(self.engine, settings)
-        # A user's own pool may hold only one connection: there we keep none.
+        # A user's own pool may have only one connection, so none of it is kept open.
         self._kept = KeptConnections(
             self._open_kept, _KEPT if self.owns_engine else 0, self.dialect.forget_plans
         )
@@ -73,13 +73,13 @@ class Database:
         self.driver = KeptDriver(self._open_autocommitting, keeps=self.owns_engine)
         # The transaction of a step's body or of a caller's session on this thread.
         self._joined: ContextVar[Joined | None] = ContextVar("geneva_joined", default=None)
-        # Set while a worker runs a step.
+        # How long the calls of a step wait for the database; set while a worker runs the step.
         self._patience: ContextVar[Patience | None] = ContextVar("geneva_patience", default=None)
         self._prefix = settings.table_prefix
         self.trouble_log = TroubleLog()
 
     def hints(self, channel: str) -> Hints:
-        """Return the hints by which processes tell one another that something may be due."""
+        """Return the hints by which processes notify each other that something may be due."""
         saving = self.driver if self.owns_engine else None
         # A hint is not worth waiting for.
         write = partial(self.write_at_once, waits=False)
@@ -87,7 +87,7 @@ class Database:
 
     @property
     def is_absent(self) -> bool:
-        """True if connecting would create a new database, perhaps by a mistake in its name."""
+        """True if connecting would create a new database; its name may be misspelled."""
         return self.dialect.is_absent(self.engine)
 
     @property
@@ -96,7 +96,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection for reading; inside a joined transaction, its connection."""
+        """Yield a connection for reading: that of the joined transaction, if there is one."""
         joined = self._joined.get()
         if joined is not None:
             yield joined.connection
@@ -105,7 +105,7 @@ class Database:
             yield connection
 
     def read(self, look: Callable[[Connection], T]) -> T:
-        """Call `look` with a connection, and again while the database is in trouble."""
+        """Call `look` with a connection, and retry while the database is in trouble."""
 
         def once() -> T:
             with self.reading() as connection:
@@ -116,8 +116,8 @@ class Database:
     def read_at_once(self, look: Callable[[Connection], T]) -> T:
         """Read on a kept connection if that saves round trips.
 
-        Several statements may then see different states of the tables. It does not retry: for
-        callers that read again anyway.
+        Several statements may then see different states of the tables. Errors are not retried:
+        the callers read again anyway.
         """
         if self._joined.get() is not None or not self.dialect.is_at_once:
             with self.reading() as connection:
@@ -160,10 +160,11 @@ class Database:
             joined.to_tell.append(tell)
 
     def write(self, work: Callable[[Connection], T], *, waits: bool = True) -> T:
-        """Do `work` in one transaction, and again after an error that may be transient.
+        """Do `work` in one transaction, and retry after an error that may be transient.
 
-        A joined transaction is used under a savepoint, so that an error leaves it usable. Its
-        owner commits it. With `waits=False` the caller itself waits for a database in trouble.
+        In a joined transaction, `work` gets a savepoint, so that an error leaves the transaction
+        usable, and its owner commits. `waits=False` is for callers that do their own waiting for a
+        database in trouble.
         """
         joined = self._joined.get()
         if joined is not None:
@@ -174,7 +175,7 @@ class Database:
     def write_at_once(self, work: Callable[[Connection], T], *, waits: bool = True) -> T:
         """Do hot work (claim, complete, start) on a kept connection.
 
-        On databases where `work` is one statement, it commits by itself and saves two round trips.
+        On databases where `work` is one statement, autocommit saves two round trips.
         """
         if self._joined.get() is not None:
             return self.write(work)
@@ -188,7 +189,7 @@ class Database:
         return self._write_own(work, self._kept_transaction, waits=waits)
 
     def being_patient(self, patience: Patience) -> AbstractContextManager[None]:
-        """Make the calls of this thread wait for a database in trouble: a step runs."""
+        """Make the calls of this thread wait for a database in trouble, while a step runs."""
         return _BeingPatient(self._patience, patience)
 
     @property
@@ -198,7 +199,7 @@ class Database:
         return 0.0 if patience is None else patience.waited
 
     def patiently(self, call: Callable[[], T]) -> T:
-        """Call, and again while the database is in trouble; for reads, which may be repeated.
+        """Call, and retry while the database is in trouble; for reads, which may be repeated.
 
         A joined transaction is not waited for here: it is lost, and its owner begins it again.
         """
@@ -236,7 +237,7 @@ class Database:
             yield connection
 
     def _short_transaction(self) -> AbstractContextManager[Connection]:
-        # Single statements commit by themselves.
+        # Single statements autocommit.
         return self._kept.one() if self.dialect.is_at_once else self._begun()
 
     @contextmanager
@@ -290,8 +291,8 @@ class Database:
                     committing = True
             except DBAPIError as error:
                 trouble = trouble_of(error)
-                # If the connection was lost during COMMIT, the work may have been committed:
-                # doing it again could do it twice.
+                # If the connection was lost during COMMIT, the work may have been committed: a
+                # retry could do it twice.
                 if (
                     committing
                     and trouble is Trouble.UNAVAILABLE
@@ -308,27 +309,27 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def trouble_of(self, error: BaseException) -> Trouble | None:
-        """Return what a database's error is about; None if it is not a database's error."""
+        """Return the kind of a database error; None if it is another error."""
         trouble = trouble_of(error)
         if trouble is Trouble.NOT_MIGRATED and self._prefix not in str(error):
             return Trouble.OTHER  # a table or a column of the user's own
         return trouble
 
     def passing(self, error: BaseException) -> StorageError | None:
-        """Return the trouble of the database that an error is about, if waiting helps."""
+        """Return the typed error for a database in trouble; None for other errors."""
         if isinstance(error, typed_errors.PASSING):
             return error
         return self.translated(error)
 
     def translating(self) -> AbstractContextManager[None]:
-        """Raise a StorageError for each driver error that a person can act on."""
+        """Replace each driver error that a person can act on by a StorageError."""
         return _Translating(self)
 
     def translated(self, error: BaseException) -> StorageError | None:
         return typed_error(self.trouble_of(error), error, self.url)
 
     def lost_connection(self, error: BaseException) -> StorageError:
-        """Return the trouble of a transaction whose connection was lost."""
+        """Return the typed error for a transaction whose connection was lost."""
         return self.passing(error) or DatabaseUnavailable(self.url, in_a_sentence(error))
 
     def close(self) -> None:
@@ -340,7 +341,7 @@ class Database:
 
 
 class _Translating:
-    """A class, because each step enters it: a generator-based one is several times slower."""
+    """A class, because each step enters it: `contextlib.contextmanager` is several times slower."""
 
     __slots__ = ("_database",)
 
@@ -355,7 +356,7 @@ class _Translating:
 
 
 class _BeingPatient:
-    """A class, for the same reason."""
+    """A class, for the same reason as `_Translating`."""
 
     __slots__ = ("_given", "_token", "_variable")
 

@@ -25,7 +25,7 @@ class FileNotUsable(DatabaseUnavailable):
 
 @contextmanager
 def explain_file_errors(engine: Engine) -> Iterator[None]:
-    """Replace "is the server running?" by what is wrong with the file of a SQLite database."""
+    """Replace "is the server running?" by an error that names the fault of a SQLite file."""
     try:
         yield
     except DatabaseUnavailable as error:

@@ -1,8 +1,7 @@
 """How library calls wait for a database in trouble while a step runs.
 
-Outside a step, a call is tried a few times within a second and then raises. While a worker runs a
-step, the step is not to blame: its calls wait, at most for a lease, and then the worker releases
-the execution.
+Outside a step, a call is tried a few times within a second and then raises. A running step is not
+to blame: its calls wait, at most for a lease, and then the worker releases the execution.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ _DELAY = InternalBackoff(timedelta(milliseconds=50), longest=timedelta(seconds=1
 
 
 class TroubleLasts(BaseException):
-    """A call of a running step has waited in vain; the worker releases the execution.
+    """A call of a running step gave up waiting; the worker releases the execution.
 
-    It passes through user code like a flow-control verb, so it is no `Exception`.
+    It has to pass through user code like a flow-control verb, so it is no `Exception`.
     """
 
     def __init__(self, error: StorageError, *, is_stopping: bool = False) -> None:
         super().__init__(str(error))
         self.error = error
-        self.is_stopping = is_stopping  # the worker stops, and so waits no longer
+        self.is_stopping = is_stopping  # the wait was cut short, as the worker stops
 
     @classmethod
     def among(cls, group: BaseExceptionGroup) -> TroubleLasts | None:
-        """Return the first one in a group: asyncio.TaskGroup wraps what its tasks raise."""
+        """Return the first one in a group; asyncio.TaskGroup wraps the errors of its tasks."""
         for one in group.exceptions:
             found = cls.among(one) if isinstance(one, BaseExceptionGroup) else one
             if isinstance(found, TroubleLasts):
@@ -84,7 +83,7 @@ class Wait:
 
     @property
     def has_lasted(self) -> bool:
-        """True if the database had all the time that a running step grants it."""
+        """True unless the wait ended early because the worker stops."""
         return not self._is_cut_short
 
     def may_try_again(self, error: StorageError) -> bool:
@@ -95,12 +94,12 @@ class Wait:
                 return False
             time.sleep(_QUICK_DELAY.before(self._tries))
             return True
-        # A deadlock now and then is usual, and the next try succeeds.
+        # Occasional deadlocks are normal, and the next try succeeds: do not log them.
         if self._tries > _QUIET_TRIES or not isinstance(error, DatabaseBusy):
             self._log.met(error)
         if self._give_up_at is None:
             self._give_up_at = time.monotonic() + self._patience.longest.total_seconds()
-        # A stopping worker does not wait for an outage. But a deadlock costs it only another try.
+        # A stopping worker does not wait for an outage to end, but it retries after a deadlock.
         self._is_cut_short = self._tries >= _QUICK_TRIES and self._patience.should_stop()
         if self._is_cut_short or time.monotonic() >= self._give_up_at:
             return False

@@ -1,4 +1,4 @@
-"""Makes an engine from a database URL."""
+"""The SQLAlchemy engine for a database URL."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def make_engine(url: str | URL) -> Engine:
     dialect = dialects.for_name(parsed.get_backend_name())
     try:
         refuse_async(parsed.get_dialect())
-        # No limit on connections: the steps of a busy worker, each with a transaction of its own,
-        # could otherwise keep its heartbeat from getting one.
+        # No limit on connections: otherwise the steps of a busy worker, each with a transaction,
+        # could use all of them, and its heartbeat would get none.
         engine = create_engine(
             parsed.difference_update_query(dialect.url_options),
             poolclass=QueuePool,
@@ -82,7 +82,7 @@ def _reset_without_a_log_line(engine: Engine) -> None:
     """Roll a connection back when it returns to the pool, and discard it if that fails.
 
     SQLAlchemy does the same. But for each connection whose server is gone, it logs an error with a
-    traceback, although the next call opens another one.
+    traceback, although the next call opens a new connection.
     """
     dialect = engine.dialect
 

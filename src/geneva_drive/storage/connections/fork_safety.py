@@ -1,4 +1,4 @@
-"""Opens new connections in a forked child: it must not use its parent's."""
+"""Connections after a fork: a child opens its own, as it must not use those of its parent."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from geneva_drive.storage.connections import fork_safety
 _FRESH_SECONDS = 1.0  # a connection used this recently is not tested before use
 _NEVER = float("-inf")
 # Seconds after which a busy connection's plans are discarded: soon at first, as the tables may be
-# new, then less often, as the next statement has to be planned again.
+# new, then less often, as the next statements have to be planned again.
 _FIRST_RENEWAL, _LONGEST_RENEWAL = 1.0, 8.0
 
 
@@ -29,10 +29,10 @@ class _Kept:
 
 
 class KeptConnections:
-    """Open connections that wait for the next use, without a checkout from the pool.
+    """Open connections for the next use, which saves the checkout from the pool.
 
     One thread at a time takes a connection, and releases it right after the statement. After an
-    exception the connection is closed. Its plans are renewed now and then, as tables grow.
+    exception the connection is closed. Its plans are renewed regularly, as tables grow.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class KeptConnections:
     def release(self, kept: _Kept) -> None:
         try:
             if kept.connection.in_transaction():
-                kept.connection.commit()  # for SQLAlchemy: the statement committed by itself
+                kept.connection.commit()  # for SQLAlchemy only: the statement was autocommitted
         except BaseException:
             kept.connection.close()
             raise
@@ -101,13 +101,13 @@ class KeptConnections:
             kept = self._kept.pop()
         if now - kept.used_at < _FRESH_SECONDS:
             return kept
-        # Not used for a while: the engine tests a connection when it is checked out.
+        # Unused for too long: the engine tests the next connection when it is checked out.
         kept.connection.close()
         return None
 
 
 class _Lent:
-    """A connection in use. A class: a generator-based context manager takes far longer."""
+    """A connection in use. A class: `contextlib.contextmanager` takes far longer."""
 
     __slots__ = ("_among", "_kept")
 
@@ -126,10 +126,10 @@ class _Lent:
 
 
 class KeptDriver:
-    """A cursor of the driver's own, each of whose statements commits by itself.
+    """An autocommitting cursor of the driver itself.
 
     It belongs to a SQLAlchemy connection, is used by one thread at a time, and raises the driver's
-    own errors. A class, as a generator-based context manager takes longer than the statement.
+    own errors. A class, as `contextlib.contextmanager` takes longer than the statement.
     """
 
     def __init__(self, open_connection: Callable[[], Connection], *, keeps: bool) -> None:
@@ -171,7 +171,7 @@ class KeptDriver:
 
     def _open_anew(self, now: float) -> None:
         if self._generation != fork_safety.generation:
-            # As above: a child neither uses nor closes its parent's connection.
+            # As in `KeptConnections`: a child neither uses nor closes its parent's connection.
             self._parents.append(self._kept)
             self._kept, self._generation = None, fork_safety.generation
         self._drop()

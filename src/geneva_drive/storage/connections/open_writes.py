@@ -1,4 +1,4 @@
-"""Open transactions in which a step's body has written, on any engine."""
+"""Uncommitted writes of a step's body, on any engine."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _WRITES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-# In the context, as parts of an async body run elsewhere. Weak references: a session that was
+# A ContextVar, as parts of an async body run on other threads. Weak references: a session that was
 # never closed ends its transaction when it is collected. No WeakSet: `are_there` is called after
-# each item, and the truth of a WeakSet takes far longer.
+# each item, and `bool()` of a WeakSet takes far longer.
 _open: ContextVar[set[ref[Connection]] | None] = ContextVar("geneva_open_writes", default=None)
 
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """Watch what a body writes in this block, also in other databases.
+    """Watch the writes of a body in this block, also in other databases.
 
-    A loop that saved its cursor while a write is not committed could skip past a write that is
-    never made.
+    If a loop saved its cursor while a write is uncommitted, and the commit failed, the loop would
+    continue after an item whose write is missing.
     """
     token = _open.set(set())
     try:
@@ -46,7 +46,7 @@ def are_there() -> bool:
 
 
 def roll_back() -> None:
-    """Roll back what is open: a traceback may keep the session, and so its locks, alive."""
+    """Roll back open writes: a traceback may keep the session, and so its locks, alive."""
     for reference in list(_open.get() or ()):
         connection = reference()
         # A connection of an async engine can only be used by the body that awaits it.

@@ -16,7 +16,8 @@ from geneva_drive.storage.connections.typed_errors import PASSING
 logger = logging.getLogger(__name__)
 
 _OVER_AFTER = 30.0  # seconds without meeting it again: longer than any rest between two tries
-# Some calls may succeed while others fail: what comes back within so many seconds is no new line.
+# Some calls may succeed while others fail: a trouble that returns within so many seconds of its end
+# is not logged again.
 _QUIET_AFTER_PASSING = 10.0
 
 
@@ -30,7 +31,7 @@ class _Met:
 
 
 class TroubleLog:
-    """The troubles that this process has with its database at present."""
+    """The current troubles of this process with its database."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -38,7 +39,7 @@ class TroubleLog:
         self._met: dict[type[StorageError], _Met] = {}
 
     def met(self, error: StorageError) -> None:
-        """Log a trouble, unless one of this kind lasts already."""
+        """Log a trouble, unless the same kind of trouble was logged and is not over."""
         kind = next(kind for kind in PASSING if isinstance(error, kind))
         with self._lock:
             now = self._forget()
@@ -62,14 +63,14 @@ class TroubleLog:
             logger.info("The database answers again, after %s", describe(lasted))
 
     def current(self) -> str | None:
-        """Return the words of the present trouble; None if there is none."""
+        """Return the message of the current trouble; None if there is none."""
         with self._lock:
             self._forget()
             present = (one.words for one in self._met.values() if one.passed_at is None)
             return next(present, None)
 
     def _forget(self) -> float:
-        """Forget the troubles that are over; return the present moment."""
+        """Forget the troubles that are over; return the current time."""
         now = self._clock()
         self._met = {kind: one for kind, one in self._met.items() if not _is_over(one, now)}
         return now

@@ -1,4 +1,4 @@
-"""The typed error for each trouble of a database that a person can act on."""
+"""The typed error for each kind of database trouble that a person can act on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geneva_drive.errors import (
 )
 from geneva_drive.storage.dialects.trouble import Trouble
 
-# Raised for a trouble that passes by itself, or that an operator ends.
+# Raised for trouble that passes without a change of code: by waiting, or through an operator.
 PASSING = (
     DatabaseUnavailable,
     DatabaseReadOnly,
@@ -29,7 +29,7 @@ PASSING = (
 
 
 def typed_error(trouble: Trouble | None, error: BaseException, url: str) -> StorageError | None:
-    """Return the error to raise in place of a driver's; None if it says nothing better."""
+    """Return the error to raise instead of the driver's; None if the driver's says as much."""
     match trouble:
         case None | Trouble.VALUE | Trouble.OTHER:
             return None

@@ -1,6 +1,6 @@
-"""What differs between the databases.
+"""Dialects: the differences between the databases.
 
-Open `base.py` first: it lists the differences. Each database has a folder with its `dialect`,
+Start with `base.py`, which lists the differences. Each database has a folder with its `dialect`,
 `claim`, `complete` and `insert`.
 """
 

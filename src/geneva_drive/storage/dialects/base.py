@@ -51,7 +51,7 @@ Started = tuple[Key, Key | None]  # the keys of the workflow and of its first ex
 
 
 def given(tables: Tables, row: Row) -> dict[str, Any]:
-    """Return a row's values with its key, without NULLs: those are the columns' defaults."""
+    """Return a row's values with its key, but without NULLs, which the columns default to."""
     [keyed] = tables.keyed([row])
     return {name: value for name, value in keyed.items() if value is not None}
 
@@ -67,20 +67,20 @@ class Dialect:
     """Claims with SKIP LOCKED and locks with FOR UPDATE."""
 
     completes_fast = False  # whether `complete` writes anything
-    # Whether claim, completion and start are one statement each, which commits by itself.
+    # Whether claim, completion and start are one statement each, which autocommits.
     is_at_once = False
-    url_options: Sequence[str] = ()  # parameters of a URL that are ours, and not the driver's
-    may_lose_connections = True  # so an idle one is tested before it is used
+    url_options: Sequence[str] = ()  # parameters of a URL for this package, not for the driver
+    may_lose_connections = True  # so idle connections are tested before use
     has_partial_indexes = True
-    # True for every row. The commit of a statement with this condition does not wait for the disk,
-    # so it may be lost in a crash; None if the database cannot do that for one commit.
+    # A condition that is true for every row, and makes the commit of its statement not wait for the
+    # disk, so that a crash may lose it. None if the database has no such setting for one commit.
     without_durability: ColumnElement[bool] | None = None
     transactional_ddl: bool | None = None  # for printed migrations; None leaves it to Alembic
     own_driver: str  # the driver that a URL without one gets
     driver_takes_uuids = False
     placeholder = "%s"
     quote = '"'
-    # Held while a single statement commits by itself, in place of `writing`.
+    # Held during a single statement that autocommits, instead of `writing`.
     writing_alone: AbstractContextManager[Any] = contextlib.nullcontext()
 
     def connect_arguments(self, url: URL) -> dict[str, Any]:
@@ -91,13 +91,13 @@ class Dialect:
         """Set up an engine that was made for this Drive from a URL."""
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
-        """Set up the connections that an engine will open, ours or the user's."""
+        """Set up the connections that an engine will open, the Drive's own or a user's engine."""
 
     def forget_plans(self, connection: Connection) -> None:
         """Discard the query plans of a connection that is kept open while tables grow."""
 
     def writing(self) -> AbstractContextManager[None]:
-        """Return what a writing transaction of this process has to hold."""
+        """Return the lock that a writing transaction of this process has to hold."""
         return contextlib.nullcontext()
 
     def ensure_transaction(self, connection: Connection) -> None:
@@ -113,8 +113,8 @@ class Dialect:
     ) -> AbstractContextManager[None]:
         """Keep other processes from migrating; raise MigrationHeld if one takes too long.
 
-        A connection of its own holds the lock until the migration is committed. Released earlier,
-        the next process would find tables and no revision.
+        A separate connection holds the lock until the migration is committed. If it were released
+        earlier, the next process would find tables without a revision.
         """
         return contextlib.nullcontext()
 
@@ -123,7 +123,7 @@ class Dialect:
         tables: Tables,  # noqa: ARG002 - the dialects use it
         thresholds: Thresholds,  # noqa: ARG002
     ) -> Iterable[tuple[str, Look]]:
-        """Return what `geneva doctor` looks at on this database alone, by name."""
+        """Return the checks of `geneva doctor` that only this database has, by name."""
         return ()
 
     def invalid_indexes(self, connection: Connection) -> set[str]:  # noqa: ARG002 - PostgreSQL's
@@ -132,12 +132,12 @@ class Dialect:
     def execute_many(self, cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Execute for all rows in one transaction, on a cursor of `own_driver` that autocommits.
 
-        The cursor then knows how many rows were matched.
+        `rowcount` of the cursor is then the number of matched rows.
         """
         raise NotImplementedError
 
     def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:  # noqa: ARG002 - used on MySQL
-        """Return the query, read by this index even where the optimizer would choose another."""
+        """Return the query with a hint to use this index, where the optimizer chooses badly."""
         return query
 
     def along_index(
@@ -149,9 +149,9 @@ class Dialect:
         after: Key | None,
         descending: bool = False,
     ) -> Select[Any]:
-        """Return the query for rows after a key whose first columns of an index have these values.
+        """Return the query for rows with these values in the first columns of an index.
 
-        The key is the last column of the index, and the order of the rows.
+        The rows are ordered by the last column of the index, and start after the key `after`.
         """
         *columns, key = index.columns
         query = query.where(*(c == value for c, value in zip(columns, values, strict=True)))
@@ -177,14 +177,14 @@ class Dialect:
         return query.with_for_update(skip_locked=skip_locked)
 
     def now(self) -> ColumnElement[datetime]:
-        """Return the database's own clock, by which leases are measured."""
+        """Return the clock of the database, which measures leases."""
         return func.clock_timestamp()
 
-    def was_refused(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects look at it
+    def was_refused(self, error: DBAPIError) -> bool:  # noqa: ARG002 - the dialects use it
         """True if the server itself reported that it did not execute the statement."""
         return False
 
-    def is_absent(self, engine: Engine) -> bool:  # noqa: ARG002 - a server answers by itself
+    def is_absent(self, engine: Engine) -> bool:  # noqa: ARG002 - SQLite's
         """True if there is no database, and connecting would create one."""
         return False
 
@@ -199,7 +199,7 @@ class Dialect:
     ) -> Sequence[RowMapping]:
         """Update the rows that `due` selects, skipping locked ones, and return them."""
         # A common table expression is evaluated once. A plain subquery may be evaluated for each
-        # row, and would then lock and take further ones past its limit.
+        # row, and would then lock and take more rows than its limit.
         taken = self.lock(due, skip_locked=True).cte("taken")
         claimed = connection.execute(
             update(table)
@@ -253,11 +253,11 @@ class Dialect:
         writes: Sequence[KeptWrite],
         notice: Notice | None,  # noqa: ARG002 - for the database that sends them
     ) -> list[int]:
-        """Execute writes to different rows, in few round trips; return the rows of each."""
+        """Execute writes to different rows, in few round trips; return the row count of each."""
         return [connection.execute(one.statement, one.values).rowcount for one in writes]
 
     def analyze(self, connection: Connection, table: Table) -> None:
-        """Update a table's statistics, where the database would not soon do so by itself."""
+        """Update a table's statistics, if the database would not do so soon enough."""
 
     def start(
         self,
@@ -271,9 +271,10 @@ class Dialect:
         raise NotImplementedError
 
     def publish(self, connection: Connection, tables: Tables, new: Publication) -> Stored | None:
-        """Insert an event; None if its source has published its id, or an `IntegrityError`.
+        """Insert an event; if its source has published the id before, return None or raise.
 
-        A database that can also releases the only wait for it.
+        The error is an `IntegrityError`. Where the database supports it, the same statement
+        releases the wait for the event, if there is only one.
         """
         [row] = tables.keyed([new.event])
         result = connection.execute(insert(tables.events), row)
@@ -282,10 +283,10 @@ class Dialect:
     def find_listeners(
         self, connection: Connection, tables: Tables, event: UndeliveredEvent
     ) -> FoundListeners:
-        """Return what listens to a stored event; if nothing does, mark the event as delivered.
+        """Return the listeners of a stored event; if there are none, mark the event as delivered.
 
-        The caller's transaction began after the event's commit: a wait that it does not see is
-        committed later, and looks for the event itself.
+        The caller's transaction began after the event's commit. So a wait that it does not see will
+        be committed later, and then finds the event.
         """
         c, e = tables.event_listeners.c, tables.events.c
         fits = c.pattern.in_(event.patterns) & c.awaited_key.in_({event.event_key, ""})
@@ -305,9 +306,9 @@ class Dialect:
         write: Write,  # noqa: ARG002
         saving: AbstractContextManager[Any] | None,  # noqa: ARG002
     ) -> Hints:
-        """Return how processes hint to one another that something may be due.
+        """Return the hints by which processes notify each other that something may be due.
 
-        `saving` gives the kept connection that saves checkpoints.
+        `saving` yields the kept connection that saves checkpoints.
         """
         return Hints()
 
@@ -317,5 +318,5 @@ class Dialect:
         tables: Tables,  # noqa: ARG002
         batch: CompletionBatch,  # noqa: ARG002
     ) -> dict[Key, Completed]:
-        """Write plain completions; what it does not return takes the general path."""
+        """Write and return plain completions; the caller completes the others the general way."""
         return {}

@@ -1,4 +1,4 @@
-"""What a worker asks to claim, and in which order: by priority, then lane by lane in turns."""
+"""The request of a worker for executions, and their order: by priority, then lanes in turn."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ClaimRequest:
 
     @property
     def reach(self) -> int:
-        """How many rows to read of each lane: more than other workers may be claiming right now."""
+        """How many rows to read of each lane: more than other workers are likely to have locked."""
         return 2 * self.limit + 16
 
 
@@ -52,7 +52,7 @@ def read_taken(
     values_of_execution: Callable[[Row], Iterable[Any]],
     values_of_workflow: Callable[[Row], Iterable[Any]],
 ) -> list[Taken]:
-    """Make records of a driver's rows, which have an execution's columns, then its workflow's."""
+    """Return the records for a driver's rows: an execution's columns, then its workflow's."""
     border = len(EXECUTION_COLUMNS)
     # The nodes of a fan-out share one workflow: its record is made once.
     workflows: dict[Key, WorkflowRecord] = {}
@@ -69,11 +69,11 @@ def read_taken(
 Lane = tuple[str, str | None]  # a type, and a queue unless all are served
 Head = tuple[int, int, Key, str | None]  # falling priority, turn, key, queue
 
-MOST_LANES = 400  # in one statement: SQLite takes at most 500 parts of a UNION
+MOST_LANES = 400  # in one statement: SQLite allows at most 500 parts of a UNION
 
 
 def later(moment: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the later of two moments, in SQL that every database has."""
+    """Return the later of two moments, in SQL that every database supports."""
     return case((moment > other, moment), else_=other)
 
 
@@ -99,7 +99,7 @@ def in_turn(request: ClaimRequest, heads: Iterable[tuple[Key, int, Lane]]) -> li
 
 
 def _within_capacity(found: list[Head], capacities: Mapping[str, int]) -> list[Head]:
-    """Leave out what exceeds the free capacity of its queue."""
+    """Leave out executions that exceed the free capacity of their queue."""
     left = dict(capacities)
     kept = []
     for head in found:

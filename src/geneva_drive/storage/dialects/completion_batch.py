@@ -1,4 +1,4 @@
-"""Plain completions: nearly everything that a busy worker writes."""
+"""Plain completions, which are nearly all writes of a busy worker."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Following:
 
 @value
 class Completion:
-    """A step that succeeded under its claim, and what follows it, if anything.
+    """A step that succeeded under its claim, and its follow-up, if any.
 
-    It was decided from the records read at the claim. It is written only if the claim still holds
+    It was decided from the records read at the claim, and is written only if the claim still holds
     and the workflow has not changed since.
     """
 
@@ -34,14 +34,14 @@ class Completion:
     execution: ExecutionRecord
     following: Following | None
     may_claim: bool
-    # What a decision was, where the step was an approval; `success` without a result otherwise.
+    # The decision, if the step was an approval; otherwise `success` without a result.
     outcome: Outcome = Outcome.SUCCESS
     result: str | None = None
 
 
 @value
 class Claimant:
-    """The worker that may claim the follow-ups at once, unless something more urgent waits."""
+    """The worker that may claim the follow-ups directly, unless something more urgent is due."""
 
     worker_id: str
     claim_token: str

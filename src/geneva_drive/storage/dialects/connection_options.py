@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-# On connections of ours that write: on SQLite their transactions begin with BEGIN IMMEDIATE.
+# On the Drive's connections that write: on SQLite their transactions begin with BEGIN IMMEDIATE.
 WRITES_OPTION = "geneva_writes"
-# On connections of ours on which the hot statements are all that runs in a transaction.
+# On the Drive's connections whose transactions contain only hot statements.
 STRAIGHT_OPTION = "geneva_straight"
 
 
 def commits_by_itself(connection: Connection) -> bool:
-    """True if every statement on the connection is a transaction by itself."""
+    """True if the connection autocommits every statement."""
     options = connection.get_execution_options()
     # SQLAlchemy has no public name for the level that an engine was created with.
     level = getattr(connection.dialect, "_on_connect_isolation_level", None)

@@ -1,4 +1,4 @@
-"""The one place that sorts the errors of databases; each driver's codes are in its folder."""
+"""Sorts the errors of all drivers into kinds of trouble; the folders have each driver's codes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _AFTER_LOST_CONNECTION = "8s2b"  # SQLAlchemy's code
 
 
 def trouble_of(error: BaseException) -> Trouble | None:
-    """Return what a database's error is about; None if it is not a database's error.
+    """Return the kind of a database error; None if it is another error.
 
-    The error may be SQLAlchemy's, a driver's own, or one that another library, such as Django,
-    raised from a driver's.
+    The error may be raised by SQLAlchemy, by a driver, or by another library, such as Django, from
+    a driver's error.
     """
     match error:
         case WriterHeld() | NoFreeConnection():
@@ -47,6 +47,6 @@ def _sorter_for(error: BaseException) -> Callable[[BaseException], Trouble] | No
         return mysql.sort
     if packages & sqlite.DRIVERS:
         return sqlite.sort
-    # SQLAlchemy has classes of its own for the errors of asyncpg.
+    # SQLAlchemy wraps the errors of asyncpg in its own classes.
     is_postgresql = packages & postgresql.DRIVERS or postgresql.sqlstate_of(error) is not None
     return postgresql.sort if is_postgresql else None

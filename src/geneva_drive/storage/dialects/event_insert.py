@@ -1,4 +1,4 @@
-"""An event to store, and what has come of it by the statement that stored it."""
+"""The publication of an event: the rows to store, and the result of the statement."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from geneva_drive.storage.schema.records import Key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """An event to store, with what the release of a wait for it has to write."""
+    """An event to store, and the values to write if it releases a wait."""
 
-    event: Mapping[str, Any]  # its columns
-    patterns: Sequence[str]  # that its type fits
-    resume_data: str  # of the resume request of a workflow that continues
+    event: Mapping[str, Any]  # the columns of its row
+    patterns: Sequence[str]  # the patterns that its type matches
+    resume_data: str  # for the resume request of a workflow that continues
     notice: Notice | None  # sent if an execution becomes due
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The key of a stored event, and the wait that heard it at the same moment, if any."""
+    """The key of a stored event, and the wait that the same statement released, if any."""
 
     key: Key
     released: ReleasedWait | None = None
@@ -30,23 +30,23 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndeliveredEvent:
-    """A stored event, for the look at what listens to it."""
+    """A stored event whose listeners are to be found."""
 
     key: Key
-    patterns: Sequence[str]  # that its type fits
+    patterns: Sequence[str]  # the patterns that its type matches
     event_key: str
-    # The mark of its delivery is all that its transaction writes. It need not survive a crash: an
-    # event whose mark is lost is delivered again, without effect.
+    # True if the transaction writes nothing but the mark "delivered". It need not survive a crash:
+    # an event whose mark is lost is delivered again, without effect.
     is_alone: bool
 
 
-# What listens, as rows of `EventListenerRecord`, and whether the event was marked as delivered.
+# The listeners, as rows of `EventListenerRecord`, and whether the event was marked as delivered.
 FoundListeners = tuple[Sequence[Sequence[Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedWait:
-    """A wait that has heard its event; its execution is claimable."""
+    """A wait that has heard its event, so that its execution is claimable."""
 
     wait_id: Key
     workflow_id: Key

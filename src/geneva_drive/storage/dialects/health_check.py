@@ -20,7 +20,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was checked, and what to do if it is not as it should be."""
+    """The result of one check, and what to do about a reminder or problem."""
 
     name: str
     finding: Finding
@@ -30,7 +30,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """From which value on something is worth mentioning."""
+    """The values from which on a check reports a reminder or problem."""
 
     old_transaction: timedelta = timedelta(minutes=5)
     dead_rows: int = 10_000
@@ -64,5 +64,5 @@ def isolation(connection: Connection) -> Iterator[Check]:
     yield problem(
         "isolation",
         f"It is {level}, not {_EXPECTED}: workers wait for one another, or fail and try again.",
-        "Leave isolation_level out of create_engine(...), and the server's default as it was.",
+        "Remove isolation_level from create_engine(...), and restore the server's default.",
     )

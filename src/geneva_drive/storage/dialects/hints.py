@@ -1,4 +1,4 @@
-"""Hints between processes that something may be due. They only save time: polling finds it too."""
+"""Hints between processes that something may be due. They only save time: polling finds it, too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 Write = Callable[[Callable[[Connection], Any]], Any]
 Ring = Callable[
     [str | None], None
-]  # with the id of the execution that is due, if the hint names one
+]  # its argument: the id of the execution that is due, if the hint names one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +28,28 @@ class Notice:
 
 
 class Hints:
-    """No hints, as on MySQL; the other databases have subclasses."""
+    """Sends and receives no hints, as on MySQL; the other databases have subclasses."""
 
     def send(self) -> None:
-        """Hint to the workers of other processes that something may be due."""
+        """Send a hint to the workers of other processes."""
 
     def along(self) -> Notice | None:
         """Return the notice to send within the next statement, if one is due."""
         return None
 
     def went_along(self) -> None:
-        """Note that the notice was sent; for a moment it stands for others."""
+        """Note that the notice was sent; for a moment, no further notice is needed."""
 
     def send_within(self, connection: Connection) -> None:
         """Send a hint with the commit of the caller's transaction."""
 
     def watch(self, ring: Ring) -> Watch | None:  # noqa: ARG002 - nothing rings here
-        """Return what rings when another process sends a hint; None without hints."""
+        """Return a watch that calls `ring` for each hint of another process; None without hints."""
         return None
 
 
 class Watch(Protocol):
-    """Waits for hints on a thread of its own, from `run` to `stop`; `close` comes last."""
+    """Waits for hints on its own thread, from `run` to `stop`; `close` is called last."""
 
     def run(self) -> None:
         """Ring until stopped; return early if hints cannot be received."""
@@ -57,7 +57,7 @@ class Watch(Protocol):
     def stop(self) -> None: ...
 
     def close(self) -> None:
-        """Release its resources, after `run` has returned."""
+        """Release the resources of the watch, after `run` has returned."""
 
 
 def taken_out(connection: Connection) -> Any:

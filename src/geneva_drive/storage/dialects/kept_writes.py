@@ -1,4 +1,4 @@
-"""Writes that were built once: a kept statement with its values."""
+"""Writes with cached statements: a statement that is built and compiled once, and its values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def insertion(table: Table, row: Mapping[str, Any]) -> KeptWrite:
 
 @lru_cache(maxsize=256)
 def _insert_into(table: Table, names: tuple[str, ...]) -> Insert:
-    # Inline: the new key is not asked for.
+    # Inline: the new key is not fetched.
     return insert(table).values(new_places(names)).inline()
 
 
@@ -35,5 +35,5 @@ def new_places(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def new_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of those parameters."""
+    """Return the values for the parameters of `new_places`."""
     return {f"new_{name}": value for name, value in values.items()}

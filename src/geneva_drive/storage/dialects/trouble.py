@@ -1,4 +1,4 @@
-"""What an error of a database is about, and so whose fault it is."""
+"""The kinds of database errors."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from enum import StrEnum
 
 
 class Trouble(StrEnum):
-    """Only `VALUE` and `OTHER` can be the fault of a step."""
+    """The kind of a database error. Only `VALUE` and `OTHER` can be the fault of a step."""
 
     UNAVAILABLE = "unavailable"  # connection lost, restart, failover, too many connections
-    READ_ONLY = "read-only"  # a standby answers: a switch is under way, or the address is wrong
+    READ_ONLY = "read-only"  # the server is a standby: a failover, or the wrong address
     BUSY = "busy"  # locks, deadlock, serialization, statement timeout
     FULL = "full"  # no space is left for the database
     MISSING_RIGHTS = "missing rights"
     NOT_MIGRATED = "not migrated"  # a table or a column is missing
-    VALUE = "value"  # the database refuses what was to be written
-    OTHER = "other"  # unknown: a commit is tried again, a step fails with it
+    VALUE = "value"  # the database refuses a value or a row
+    OTHER = "other"  # unknown: a commit is retried, a step fails
 
 
 class WriterHeld(TimeoutError):

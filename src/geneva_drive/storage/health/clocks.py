@@ -1,4 +1,4 @@
-"""Compares the clocks of this process and of the database."""
+"""A check that compares the clocks of this process and of the database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clock_skew(
     lease: timedelta,
     thresholds: Thresholds,
 ) -> Check:
-    """Compare the clocks: processes measure waits, the database measures leases."""
+    """Compare the clocks: the process measures waits, the database measures leases."""
     asked_at = clock.now()
     there = connection.scalar(select(type_coerce(dialect.now(), Moment)))
     # The database read its clock about halfway between question and answer.
@@ -36,5 +36,5 @@ def clock_skew(
         f"This process is {span} {'ahead of' if skew > timedelta() else 'behind'} the database. "
         f"Waits use the clock of the process, leases that of the database."
     )
-    way_out = "Let NTP (chrony, systemd-timesyncd) keep the clocks of both machines."
+    way_out = "Synchronize the clocks of both machines with NTP (chrony, systemd-timesyncd)."
     return (problem if abs(skew) > lease / 2 else reminder)(_NAME, found, way_out)

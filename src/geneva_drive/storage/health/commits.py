@@ -1,4 +1,4 @@
-"""Measures a bare commit: one row at a time, on the user's own engine."""
+"""The time of a bare commit: one row at a time, on the user's own engine."""
 
 from __future__ import annotations
 

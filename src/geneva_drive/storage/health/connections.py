@@ -1,4 +1,4 @@
-"""Checks that the engine allows as many connections as a worker needs at once."""
+"""A check that the engine's pool allows as many connections as a worker needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def connections(engine: Engine) -> Check:
             return reminder(
                 _NAME,
                 "The engine's NullPool opens a connection for each transaction.",
-                "Leave out poolclass=NullPool, unless a pooler such as PgBouncer runs beside.",
+                "Leave out poolclass=NullPool, unless a pooler such as PgBouncer is used.",
             )
         case StaticPool():
             return problem(

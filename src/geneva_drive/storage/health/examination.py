@@ -1,4 +1,4 @@
-"""Runs all health checks; one that the user may not run becomes a reminder."""
+"""Runs all health checks; a check without the required privilege becomes a reminder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geneva_drive.storage.store import Store
 def examine(
     store: Store, settings: Settings, clock: Clock, thresholds: Thresholds | None = None
 ) -> Iterator[Check]:
-    """Yield the findings of every check, one after the other."""
+    """Run the checks one after another and yield their findings."""
     thresholds = thresholds or Thresholds()
     dialect = store.database.dialect
     for name, look in _looks(store, thresholds):
@@ -39,7 +39,7 @@ def _looks(store: Store, thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
 
 def _answers(store: Store, name: str, look: Look) -> list[Check]:
     try:
-        # A connection for each: after an error PostgreSQL refuses the rest of the transaction.
+        # A connection per check: after an error PostgreSQL refuses the rest of the transaction.
         return store.read(lambda connection: list(look(connection)))
     except (DBAPIError, MissingRights) as refusal:
         error = refusal.__cause__ if isinstance(refusal, MissingRights) else refusal

@@ -1,4 +1,4 @@
-"""Checks that every index our statements rely on exists and is valid."""
+"""A check that every index that our statements rely on exists and is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that the role may do with every table what a worker does."""
+"""A check that the database role may read and write every table, as a worker does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = "rights"
 
 
 def rights(database: Database, tables: Tables) -> Iterator[Check]:
-    """Try each kind of statement on each table, without a row that it could touch."""
+    """Try each kind of statement on each table, with a condition that matches no row."""
     missing = [
         f"{word} on {table.name}"
         for table in tables.metadata.sorted_tables
@@ -44,8 +44,8 @@ def _statements(table: Table) -> Iterator[tuple[str, Executable]]:
 
 
 def _may(database: Database, statement: Executable) -> bool:
-    """True unless the database refuses the statement for want of a right."""
-    # A transaction for each: after an error PostgreSQL refuses the rest.
+    """True unless the database refuses the statement because of a missing right."""
+    # A transaction per statement: after an error PostgreSQL refuses the rest.
     with database.engine.connect() as connection:
         try:
             connection.execute(statement)

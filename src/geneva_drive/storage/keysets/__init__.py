@@ -1,5 +1,5 @@
-"""Reads a user's select in chunks, in the order of a key (keyset pagination).
+"""Keyset pagination: reads a user's select in chunks, in the order of a key.
 
-Open `keyset.py` first. `query_shape` checks the select, `key_columns` knows how a database compares
+Start with `keyset.py`. `query_shape` checks the select, `key_columns` knows how a database compares
 and returns each type, `chunk_statements` and `chunk_reader` read the chunks.
 """

@@ -1,4 +1,4 @@
-"""Reads chunks of a select: its items, and the key of each."""
+"""Reads chunks of a select: the items, and the key of each item."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Chunk = tuple[list[Any], list[Any]]  # the items, and their keys
 
 
 class ChunkReader:
-    """A select, and how its rows become items and keys."""
+    """Reads a select in chunks; `take` converts its rows to items and keys."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class ChunkReader:
             found = self._execute(session, statement, {LIMIT: limit - len(keys), **values})
             items += found[0]
             keys += found[1]
-            # An entity that a join repeats is returned once. So fewer than `limit` may be found,
-            # and the rest comes before what the next statement reads.
+            # An entity that a join repeats is returned once, so fewer than `limit` may be found.
+            # The missing ones come before the rows of the next statement.
             if len(keys) >= limit or (keys and self._is_unique):
                 break
         return items, keys
 
     def key_at(self, session: Session, after: Sequence[Any] | None, offset: int) -> Any:
-        """Return the key of the row `offset` rows after the next; None if there is no such row."""
+        """Return the key of the row `offset` rows after the next row; None if there is none."""
         statements = self._statements
         values = {} if after is None else statements.parameters(after)
         statement = statements.first if after is None else statements.later(0)[0]
@@ -69,10 +69,10 @@ def record_reader(
 ) -> ChunkReader:
     """Return a reader of whole records, whose rows have the key's columns at `places`."""
     if source.positions is None:
-        # The key is read beside an entity, whose attributes may be deferred or changed.
+        # Read the key in separate columns: an entity's attributes may be deferred or changed.
         shown = query.add_columns(*_shown(key))
         entity_of, key_of = itemgetter(0), itemgetter(*places)
-        # An entity is repeated by a user's join, or by a joined eager load.
+        # A user's join or a joined eager load repeats entities.
         return ChunkReader(shown, key, _taking(entity_of, key_of), is_unique=source.is_joined)
     if all(part.is_shown_as_it_is for part in key):
         return ChunkReader(query, key, _taking(None, itemgetter(*places)), is_unique=False)
@@ -105,7 +105,7 @@ def _taking(
 
 
 def _dividing(width: int, key_width: int) -> Callable[[Any], Chunk]:
-    """Split the key off the end of each row, so that users get the columns they selected."""
+    """Split the key from the end of each row, so that users get the columns that they selected."""
     key_of = itemgetter(*range(width, width + key_width))
 
     def take(result: Any) -> Chunk:

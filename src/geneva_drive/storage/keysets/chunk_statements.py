@@ -1,4 +1,4 @@
-"""The statements that read the rows after a key, a chunk at a time."""
+"""The statements that read a chunk of the rows after a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIMIT = "geneva_limit"
 
 
 class ChunkStatements:
-    """A select in the order of a key, from its start or from after values of that key."""
+    """A select in the order of a key, from its start or after values of the key."""
 
     def __init__(self, query: Select[Any], key: Sequence[KeyColumn]) -> None:
         self._query = query
@@ -28,11 +28,11 @@ class ChunkStatements:
         return dict(zip(self._names, values, strict=True))
 
     def later(self, ties: int) -> Sequence[Select[Any]]:
-        """Return the statements that read what follows, to execute in turn until there is enough.
+        """Return the statements that read the next rows, to execute in turn until there are enough.
 
-        Databases find the rows after a key by its first column alone, and step over all rows that
-        are equal in it. If a whole chunk was equal in the first `ties` columns, there may be many:
-        the rest of these is read by a statement of its own, then what comes after them.
+        Databases find the rows after a key by its first column only, and step over all rows that
+        are equal in it. If a whole chunk was equal in the first `ties` columns, there may be many
+        such rows: a separate statement reads the rest of them, then the next one the rows after.
         """
         if ties not in self._later:
             rest = beyond(self._key[ties:], self._values[ties:])
@@ -46,7 +46,7 @@ class ChunkStatements:
     def _ordered(self, ties: int, *conditions: Column) -> Select[Any]:
         pairs = zip(self._key[:ties], self._values, strict=False)
         equal = [part.equals(value) for part, value in pairs]
-        # Not by the equal columns: MySQL would sort all rows for each chunk.
+        # Leave out the equal columns: with them MySQL would sort all rows for each chunk.
         order = [part.place for part in self._key[ties:]]
         selected = self._query.where(*equal, *conditions).order_by(*order)
         return selected.limit(bindparam(LIMIT, type_=Integer))
@@ -55,7 +55,7 @@ class ChunkStatements:
 def beyond(key: Sequence[KeyColumn], values: Sequence[Column]) -> Column:
     """Return the condition for rows after a key: compared by the first column, then the next.
 
-    The first column stands alone in an AND, so that an index on it can be used.
+    The first column is a separate operand of AND, so that an index on it can be used.
     """
     part, value = key[0], values[0]
     if len(key) == 1:

@@ -38,7 +38,7 @@ class RepeatedKey(LostPlace):
         super().__init__(
             cursor,
             columns,
-            f"Several rows have the cursor {shown(cursor)}, made of {', '.join(columns)}, and "
-            f"those at the end of a chunk would be left out silently. Add a column to cursor= "
-            f"that tells them apart, or select from the tables themselves.",
+            f"Several rows have the cursor {shown(cursor)}, made of {', '.join(columns)}, so a "
+            f"loop could skip some of them silently. Add a column to cursor= that distinguishes "
+            f"them, or select from the tables themselves.",
         )

@@ -1,4 +1,4 @@
-"""Checks with the database that a record is where its cursor says."""
+"""A check that the database finds a record at the position of its cursor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExactnessCheck:
     def require(self, session: Session, cursor: Any, values: Sequence[Any]) -> None:
         """Raise if the database does not find the cursor equal to the record it was read from.
 
-        A record that was deleted or changed since proves nothing.
+        A record that was deleted or changed since then is not checked.
         """
         bound = {
             part: part.value(None, value) for part, value in zip(self._key, values, strict=True)

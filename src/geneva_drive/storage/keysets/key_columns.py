@@ -47,7 +47,7 @@ class KeyColumn:
     shown: Column
     value_type: TypeEngine[Any]
     sorted_as: Callable[[Column], Column] | None = None
-    is_exact: bool = True  # known to return the values it compares
+    is_exact: bool = True  # the database is known to return the values that it compares
 
     @property
     def is_shown_as_it_is(self) -> bool:
@@ -58,12 +58,12 @@ class KeyColumn:
         return self._placed(self.column)
 
     def value(self, name: str | None, given: Any = None) -> BindParameter[Any]:
-        """Return a parameter by name, or a value that is known already."""
+        """Return a parameter with this name; without a name, with the value `given`."""
         if name is None:
             return bindparam(None, given, type_=self.value_type, unique=True)
         return bindparam(name, type_=self.value_type)
 
-    # By the column itself, whose index finds equal values.
+    # Compares the column itself, so that an index on it is used.
     def equals(self, value: Column) -> Column:
         return self.column == value
 
@@ -120,7 +120,7 @@ def _shown_exactly(column: Column, stored: TypeEngine[Any], dialect: Dialect) ->
     is_sqlite = dialect.name == "sqlite"
     match stored:
         # MySQL returns a four-byte float with six digits, PostgreSQL with as many as identify it.
-        # Both compare all bits, which only an eight-byte float shows.
+        # Both compare all bits, which only a cast to an eight-byte float returns.
         case Float() if not is_sqlite:
             return cast(column, Double())
         case Float() if stored.asdecimal:
@@ -139,7 +139,7 @@ def _shown_exactly(column: Column, stored: TypeEngine[Any], dialect: Dialect) ->
 
 
 class AsStored(UserDefinedType[Any]):
-    """A value of the type `kept` if it is written as it was read; otherwise the stored value."""
+    """A value of the type `kept` if that type writes what it has read; otherwise the raw value."""
 
     cache_ok = True
 
@@ -164,7 +164,7 @@ class AsStored(UserDefinedType[Any]):
         return result
 
     def may_be(self, held: Any, dialect: Dialect) -> bool:
-        """True if SQLite may hold this value in place of one that the type writes."""
+        """True if SQLite may have stored this raw value, which the type itself would not write."""
         try:
             value = self._read(dialect, None)(held)
         except (AttributeError, TypeError, ValueError):
@@ -182,9 +182,10 @@ class AsStored(UserDefinedType[Any]):
 
 
 class _OfTheColumnsType(UserDefinedType[Any]):
-    """A text that PostgreSQL casts to the type it is compared with.
+    """A text that PostgreSQL casts to the type of the column that it is compared with.
 
-    A VARCHAR parameter would be compared as VARCHAR with a CITEXT column, in another order.
+    As a VARCHAR parameter, it would be compared with a CITEXT column as VARCHAR, in a different
+    order.
     """
 
     cache_ok = True

@@ -51,8 +51,8 @@ class Keyset:
     """One walk through a select, in the order of its cursor columns and primary key.
 
     `open_session` opens a session for each read and each `RowBatch.update`, which commits. With
-    `detach=False` it returns the step's own session: entities stay in it, and nothing is committed
-    here. The record at the cursor `until` is the last one.
+    `detach=False` it returns the step's own session: entities remain in it, and nothing is
+    committed here. The record at the cursor `until` is the last one.
     """
 
     def __init__(
@@ -104,17 +104,17 @@ class Keyset:
         return RowBatch(self, list(dict.fromkeys(map(self._id_of, keys)))), keys[-1]
 
     def split(self, after: Any, parts: int) -> list[Any]:
-        """Return the cursors between `parts` parts of about the same size; fewer for few rows."""
+        """Return the cursors between `parts` parts of about equal size; fewer for few rows."""
         with self._open() as session:
             readers = self._on(session)
             self._check(session, readers, after)
             total = session.scalar(self._counting(readers, after)) or 0
         size = total // parts
-        # It ends early if rows are deleted meanwhile.
+        # There are fewer cursors if rows are deleted meanwhile.
         return list(islice(self._every(readers, after, size), parts - 1)) if size else []
 
     def cut(self, size: int) -> Iterator[Any]:
-        """Yield the cursor of the last of every `size` rows, and that of the very last row."""
+        """Yield the cursor of every `size`-th row, and that of the very last row."""
         with self._open() as session:
             readers = self._on(session)
             self._check(session, readers, None)
@@ -184,7 +184,7 @@ class Keyset:
         if self._until is not None:
             query = query.where(up_to(key, _literal(key, self._until)))
         records = record_reader(query, self._source, key, self._places)
-        # A select of keys alone refuses an entity's options, so the entity is loaded as well.
+        # A select of only keys refuses an entity's options, so the entity is loaded as well.
         keys = records if self._has_options else key_reader(query, self._source, key)
         exactness = ExactnessCheck(self._query, key, self._source.primary_key)
         return _Readers(
@@ -227,7 +227,7 @@ class Keyset:
         self._check(session, self._on(session), after)
         parts = None if after is None else self._parts(after)
         ties = self._ties if after is self._last else len(self._columns) - 1
-        # One more shows whether the next chunk would begin with this one's last key.
+        # One more row shows whether the next chunk would begin with the last key of this one.
         wanted = limit + 1 if self._source.may_repeat else limit
         items, keys = reader.read(session, parts, wanted, ties=ties)
         if keys:
@@ -256,7 +256,7 @@ class Keyset:
     def _refuse_repetition(self, after: Any, keys: Sequence[Any]) -> None:
         if after is not None and self._parts(after) == self._parts(keys[0]):
             raise CursorNotExact(after, list(map(str, self._columns)))
-        # Entities that a join repeats were removed before.
+        # Entities that a join repeats have been removed already.
         if any(map(eq, keys, islice(keys, 1, None))):
             repeated = next(key for key, other in pairwise(keys) if key == other)
             raise RepeatedKey(repeated, list(map(str, self._columns)))
@@ -282,7 +282,7 @@ class Keyset:
         pairs = zip(readers.key, parts, strict=True)
         if all(column.may_be(part, readers.dialect) for column, part in pairs):
             return
-        # A table may hold other types than declared: the first row shows.
+        # A table may contain other types than declared: check the first row.
         first = readers.keys.key_at(session, None, 0)
         if first is not None and not all(map(are_alike, self._parts(first), parts)):
             raise self._other_loops(after)

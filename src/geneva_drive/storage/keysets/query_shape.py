@@ -29,11 +29,11 @@ Column = ColumnElement[Any]
 
 _NARROW = "Narrow it with where(), or leave the loop with break."
 _GROUPS = (
-    "A group has no place of its own in that order. Loop over the table that has one row for each "
-    "group, and add up in the body."
+    "A group has no position in that order. Loop over the table that has one row for each group, "
+    "and aggregate in the body."
 )
 _KEEP_ONE = (
-    "Which row it keeps would depend on where the loop resumes. Keep one with where() instead."
+    "The row that it keeps would depend on where the loop resumes. Choose a row with where()."
 )
 # SQLAlchemy has no public names for these. A plain DISTINCT is allowed: each row contains its
 # unique key, so DISTINCT changes nothing.
@@ -51,7 +51,7 @@ _REFUSED_PARTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a select reads: its columns by name, and its primary key."""
+    """The tables of a select: its columns by name, and its primary key."""
 
     name: str
     columns: Sequence[tuple[str, Column]]
@@ -68,12 +68,12 @@ class Source:
 def plain(query: Any) -> Select[Any]:
     if not isinstance(query, Select):
         raise InvalidInput(
-            f"A loop over records takes a SQLAlchemy select() or a Django QuerySet, not "
+            f"A loop over records needs a SQLAlchemy select() or a Django QuerySet, not "
             f"{_told(query)}"
         )
     for attribute, (part, way_out) in _REFUSED_PARTS.items():
         clause = getattr(query, attribute, None)
-        # A tuple of clauses may be empty; a clause itself has no truth value.
+        # A tuple of clauses may be empty. Do not test a clause itself: it has no truth value.
         is_empty = isinstance(clause, tuple) and not clause
         if clause is not None and not is_empty:
             raise InvalidInput(
@@ -120,8 +120,8 @@ def tables_of(query: Select[Any]) -> Source:
     for table in (table for each in froms for table in _flat(each)):
         if not list(table.primary_key):
             raise InvalidInput(
-                f"{table} has no primary key, so rows that are equal could not be distinguished. "
-                f"Give the table a primary key, or select from one that has one."
+                f"{table} has no primary key, so equal rows could not be distinguished. Add a "
+                f"primary key to the table, or select from a table that has one."
             )
     described: Any = query.column_descriptions
     selected = [(each["name"], _expression(each["expr"])) for each in described]
@@ -142,7 +142,7 @@ def tables_of(query: Select[Any]) -> Source:
 
 
 def _expression(given: Any) -> Any:
-    """Return the column behind an attribute or label."""
+    """Return the column of an attribute or label."""
     if hasattr(given, "__clause_element__"):
         given = given.__clause_element__()
     return given.element if isinstance(given, Label) else given
@@ -170,7 +170,7 @@ def _is_outer(source: FromClause) -> bool:
 
 def key_of(source: Source, cursor: Any) -> list[Column]:
     parts = cursor if isinstance(cursor, list | tuple) else [cursor]
-    # In a dict the table's column and the attribute's are equal.
+    # As keys of a dict, the table's column and the attribute's are equal.
     columns = dict.fromkeys(_resolve(source, part) for part in parts)
     return list(columns | dict.fromkeys(source.primary_key))
 
@@ -205,8 +205,8 @@ def _refuse_direction(source: Source, part: Any) -> None:
         )
 
 
-# Types within a group are interchangeable: databases return one number type for another, but no
-# number for a text.
+# Types within a group are interchangeable: a database may return a different number type than was
+# stored, but never a number for a text.
 _KINDS: tuple[tuple[type[Any], ...], ...] = (
     (bool,),
     (int, float, Decimal),
@@ -222,7 +222,7 @@ _KINDS: tuple[tuple[type[Any], ...], ...] = (
 def may_hold(column: Column, value: Any) -> bool:
     """True unless the value is known to be of another kind than the column."""
     if isinstance(column.type, TypeDecorator):
-        return True  # whose values may be anything
+        return True  # its values may have any type
     try:
         return _are_of_one_kind(column.type.python_type, type(value))
     except NotImplementedError:
@@ -249,7 +249,7 @@ def positions(source: Source, key: Sequence[Column]) -> Sequence[int]:
     missing = [str(column) for column in key if column not in positions]
     if missing:
         raise InvalidInput(
-            f"The select does not give {', '.join(missing)}, which the loop needs to find its "
-            f"place again. Add it to the selected columns."
+            f"The select does not return {', '.join(missing)}, which the loop needs to resume. Add "
+            f"it to the selected columns."
         )
     return [positions[column] for column in key]

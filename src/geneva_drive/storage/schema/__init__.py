@@ -1,4 +1,4 @@
-"""The tables, their column types and keys, the records of their rows, and the migrations.
+"""The schema: tables, column types, keys, the records of rows, and migrations.
 
-Open `tables.py` first.
+Start with `tables.py`.
 """

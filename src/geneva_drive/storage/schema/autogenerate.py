@@ -1,4 +1,4 @@
-"""Keeps a user's own Alembic away from our tables."""
+"""Excludes the tables of this package from the autogenerate of a user's own Alembic."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ DEFAULT_PREFIX = "geneva_drive_"
 def include_object(
     prefix: str = DEFAULT_PREFIX,
 ) -> Callable[[Any, str | None, str, bool, Any], bool]:
-    """Make an `include_object` for your `env.py`, or autogenerate would drop our tables.
+    """Return an `include_object` for your `env.py`; without it, autogenerate drops our tables.
 
-    They are in your database and not in your metadata, and have migrations of their own. Give the
+    They are in your database but not in your metadata, and have their own migrations. Pass the
     Drive's `table_prefix` if you chose one.
 
     >>> from geneva_drive.storage.schema.autogenerate import include_object

@@ -1,4 +1,4 @@
-"""Column types that mean the same on every database."""
+"""Column types that behave the same on every database."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from geneva_drive.serialization import typed_json
 
 
 class ColumnTypes:
-    """How a database stores our columns: by SQLAlchemy's common types, as on SQLite.
+    """The types of columns: SQLAlchemy's common types, as on SQLite.
 
-    A dialect that needs types of its own registers a subclass.
+    A dialect that needs different types registers a subclass.
     """
 
     keeps_time_zone = False
@@ -35,7 +35,7 @@ _OF_DATABASES: dict[str, ColumnTypes] = {}
 
 
 def register(types: ColumnTypes, *dialect_names: str) -> None:
-    """Use these types on databases that SQLAlchemy calls so."""
+    """Use these types on the databases with these names in SQLAlchemy."""
     _OF_DATABASES.update(dict.fromkeys(dialect_names, types))
 
 

@@ -1,4 +1,4 @@
-"""Conditions on executions that several statements share."""
+"""SQL conditions on executions that several statements share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 def is_active_execution(tables: Tables) -> ColumnElement[bool]:
-    """True of an active execution, in the words of the index of active executions."""
+    """True for an active execution, worded so that the index of active executions is used."""
     c = tables.step_executions.c
     if not tables.has_partial_indexes:
         return c.active == 1
-    # As literals: a partial index is not used for parameters.
+    # As literals: with parameters, the partial index is not used.
     states: BindParameter[Any] = bindparam(
         "active", sorted(ACTIVE_STEP_STATES), expanding=True, literal_execute=True
     )
@@ -27,7 +27,7 @@ def is_active_execution(tables: Tables) -> ColumnElement[bool]:
 
 
 def is_failed_execution(tables: Tables) -> ColumnElement[bool]:
-    """True of a failed execution, in the words of the index of failed executions."""
+    """True for a failed execution, worded so that the index of failed executions is used."""
     c = tables.step_executions.c
     if not tables.has_partial_indexes:
         return c.failed_at.is_not(None)
@@ -36,7 +36,7 @@ def is_failed_execution(tables: Tables) -> ColumnElement[bool]:
 
 
 def is_done_execution(tables: Tables) -> ColumnElement[bool]:
-    """True of an attempt after which its node needs no further one: `states.is_done` as SQL."""
+    """True for an attempt that makes its node done: `states.is_done` as SQL."""
     c = tables.step_executions.c
     conditions = [_ended_in(state, c.state, c.outcome) for state in StepState]
     return or_(*(condition for condition in conditions if condition is not None))
@@ -63,14 +63,14 @@ def workflow_type(tables: Tables) -> ColumnElement[str]:
 
 
 def is_worker_execution(tables: Tables) -> ColumnElement[bool]:
-    """True of a worker of a batch and of an item of a map: `ExecutionRecord.is_worker` as SQL."""
+    """True for a worker of a batch or an item of a map: `ExecutionRecord.is_worker` as SQL."""
     c = tables.step_executions.c
-    # A comparison with NULL, of a step that is no part, must not be unknown.
+    # The share of an ordinary step is NULL; the condition must be false for it, not unknown.
     return func.coalesce(func.substr(c.share, 1, len(WORKER_SHARE)), "") == WORKER_SHARE
 
 
 def is_worker_of(tables: Tables, node_id: str) -> ColumnElement[bool]:
-    """True of a worker of this batch or map."""
+    """True for a worker of this batch or map."""
     c = tables.step_executions.c
     beginning = f"{WORKER_SHARE}{json.dumps(node_id)},"
     return func.coalesce(func.substr(c.share, 1, len(beginning)), "") == beginning

@@ -30,8 +30,8 @@ LIMIT_KEY_LENGTH = 400
 FAILED = StepState.FAILED.value
 FAILED_ERROR = "step_executions_failed_error"
 
-# On PostgreSQL. Rows of the queue are rewritten often: free space keeps the new version on the same
-# page, and early vacuuming keeps the queue's index short.
+# On PostgreSQL. Rows of the queue are rewritten often: with free space, the new version fits on the
+# same page, and early vacuuming keeps the queue's index short.
 _HOT_TABLE = DDL(  # type: ignore[no-untyped-call]  # SQLAlchemy's own
     "ALTER TABLE %(fullname)s SET (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, "
     "autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.02)"
@@ -130,7 +130,7 @@ def step_executions(builder: TableBuilder) -> Table:
 def _failure_marker(builder: TableBuilder) -> list[Column[Any]]:
     """Return a column by which MySQL, without partial indexes, finds failed executions.
 
-    It is NULL until an execution fails, so that a completion leaves the index as it is.
+    It is NULL until an execution fails, so that a completion does not change the index.
     """
     if builder.has_partial_indexes:
         return []
@@ -148,16 +148,16 @@ def _waiting_marker(builder: TableBuilder) -> list[Column[Any]]:
 
 def _add_indexes(builder: TableBuilder, table: Table) -> None:
     c = table.c
-    # By lane, so that executions that a worker does not serve cost its claims nothing. With the
-    # queue for workers that serve only some queues.
+    # By lane, so that a claim reads no executions that its worker does not serve. The index with
+    # the queue is for workers that serve only some queues.
     for name, lane in (("claim", [c.type]), ("claim_queue", [c.type, c.queue])):
         columns: list[Any] = [*lane, c.priority.desc(), c.id]
         if not builder.has_partial_indexes:
             columns.insert(0, c.claimable)
-        # Spelled out: SQLAlchemy queries SQLite with "claimable = 1", as the index must say.
+        # Spelled out: SQLAlchemy queries SQLite with "claimable = 1", which the index must match.
         builder.index_where(f"step_executions_{name}", *columns, where=c.claimable == true())
     builder.index_where("step_executions_timer", c.wakes_at, where=c.wakes_at.is_not(None))
-    # Where all rows are indexed, the token comes first: ended executions have none.
+    # If all rows are indexed, the token comes first, as it is NULL for ended executions.
     held = [c.worker_id] if builder.has_partial_indexes else [c.claim_token, c.worker_id]
     builder.index_where("step_executions_held", *held, where=c.claim_token.is_not(None))
     builder.index_where(
@@ -177,7 +177,7 @@ def _add_indexes(builder: TableBuilder, table: Table) -> None:
     builder.index_where("step_executions_child", c.child_id, where=c.child_id.is_not(None))
     # Ended executions are counted by the minute.
     builder.index_where("step_executions_ended", c.finished_at, where=c.finished_at.is_not(None))
-    # Few wait: for a person, an event or a child workflow.
+    # Few executions wait for a person, an event or a child workflow.
     waiting: list[Any] = [] if builder.has_partial_indexes else [c.is_waiting]
     is_waiting = c.state == StepState.WAITING.value
     builder.index_where("step_executions_waiting", *waiting, c.child_id, where=is_waiting)

@@ -1,4 +1,4 @@
-"""A row of `expansions`, and what its counts mean."""
+"""The record of an expansion, with the conditions on its counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def expansion_of(share: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpansionRecord:
-    """A batch or map: its terms, and how many of its workers are in each state."""
+    """A row of `expansions`: a batch or map, its options, and the counts of its workers."""
 
     workflow_id: Key
     node_id: str
@@ -30,7 +30,7 @@ class ExpansionRecord:
     ancestry_hash: str | None
     total: int
     started: int  # workers that have had their first turn, in the order of their numbers
-    requeued: int  # of these, the ones that an operator runs again and that wait for a turn
+    requeued: int  # of these, the ones that an operator runs again and that wait for their turn
     done: int
     failed: int  # for good
     items: int | None
@@ -79,7 +79,7 @@ class ExpansionRecord:
 
     @property
     def has_too_many_failures(self) -> bool:
-        """True if more workers failed than are tolerated: none, if nothing was said of workers."""
+        """True if more workers failed than are tolerated; by default, none is tolerated."""
         workers, percent = self.tolerated_workers, self.tolerated_percent
         if workers is None and percent is None:
             return self.failed > 0
@@ -101,5 +101,5 @@ class ExpansionRecord:
 
     @property
     def is_over(self) -> bool:
-        """True if what depends on the batch or map may run."""
+        """True if the dependants of the batch or map may run."""
         return self.is_complete and not self.is_blocked

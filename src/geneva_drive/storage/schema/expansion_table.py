@@ -10,9 +10,9 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 def expansions(builder: TableBuilder) -> Table:
-    """One row per batch or map, so that the end of a worker need not read the others.
+    """One row per batch or map, so that the end of a worker need not read the other workers.
 
-    Its key keeps a batch from being created twice.
+    The primary key keeps a batch from being created twice.
     """
     return builder.table(
         "expansions",
@@ -22,10 +22,10 @@ def expansions(builder: TableBuilder) -> Table:
         Column("ancestry_hash", name_type(64)),
         Column("total", Integer, nullable=False),
         Column("started", Integer, nullable=False),  # workers that have had their first turn
-        Column("requeued", Integer, nullable=False),  # of these, the ones that wait for another
+        Column("requeued", Integer, nullable=False),  # of these, the ones that wait for a new turn
         Column("done", Integer, nullable=False),
         Column("failed", Integer, nullable=False),
-        Column("items", BigInteger),  # of all workers, if that is known
+        Column("items", BigInteger),  # of all workers; NULL if unknown
         Column("items_done", BigInteger, nullable=False),  # by workers that are done
         Column("item_errors", BigInteger, nullable=False),
         Column("parallelism", Integer),

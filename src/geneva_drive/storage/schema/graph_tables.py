@@ -9,7 +9,7 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 def graphs(builder: TableBuilder) -> Table:
-    """Stored graphs, apart from the workflows, so that a completion never rewrites them."""
+    """Stored graphs, separate from the workflows, so that a completion never rewrites them."""
     return builder.table(
         "graphs",
         builder.workflow_reference(primary_key=True, autoincrement=False),
@@ -32,7 +32,7 @@ def graph_nodes(builder: TableBuilder) -> Table:
         Column("name", name_type(), nullable=False),
         Column("job", name_type(255)),
         Column("dependency_count", Integer, nullable=False),
-        # Last, as they may be long: SQLite reads a row from its start.
+        # Long columns come last, because SQLite reads a row from its start.
         Column("args", long_text()),
         Column("depends_on", long_text(), nullable=False),
         Column("dependants", long_text(), nullable=False),
@@ -41,7 +41,7 @@ def graph_nodes(builder: TableBuilder) -> Table:
 
 
 def graph_joins(builder: TableBuilder) -> Table:
-    """The unmet dependencies of nodes with several; apart, as they are written often."""
+    """The counts of unmet dependencies of joins; separate, as they are written often."""
     return builder.table(
         "graph_joins",
         builder.workflow_reference(primary_key=True, autoincrement=False),

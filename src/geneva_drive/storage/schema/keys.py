@@ -1,4 +1,4 @@
-"""The type of our primary keys, and UUIDs made by the client."""
+"""Primary keys: their type, and the UUIDs that clients make."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BINARY_LENGTH = 16
 
 
 class KeyType(StrEnum):
-    """The type of our primary keys; chosen at the first migration."""
+    """The type of primary keys, chosen at the first migration."""
 
     BIGINT = "bigint"
     UUID = "uuid"
@@ -45,7 +45,7 @@ def detect(connection: Connection, own_prefix: str) -> KeyType:
 
 
 def is_uuid(column_type: Any) -> bool:
-    """True if a column holds UUIDs, for which most databases have no type."""
+    """True if a column probably holds UUIDs; most databases have no type for them."""
     length = getattr(column_type, "length", None)
     if isinstance(column_type, String):
         return length in _TEXT_LENGTHS
@@ -55,7 +55,7 @@ def is_uuid(column_type: Any) -> bool:
 
 
 def parse(key_type: KeyType, value: object) -> Any:
-    """Return the key that a user or the command line gave."""
+    """Return the key for an id from a user or the command line."""
     try:
         if key_type is KeyType.UUID:
             return value if isinstance(value, UUID) else UUID(_text(value))
@@ -75,14 +75,14 @@ def _text(value: object) -> str:
     if not is_id:
         raise ValueError("not an id")
     text = str(value)
-    # int() takes more than that: digits of other scripts, underscores and blanks.
+    # int() accepts more than ids: digits of other scripts, underscores and blanks.
     if not text.isascii() or not text.isprintable() or "_" in text or " " in text:
         raise ValueError("not an id")
     return text
 
 
 class _Sequence:
-    """The UUIDs of this process, each above the one before."""
+    """The UUIDs of this process, in ascending order."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -104,5 +104,5 @@ _SEQUENCE = _Sequence()
 
 
 def new_uuid() -> UUID:
-    """Return a UUIDv7 (RFC 9562), which begins with the time: keys stay in order."""
+    """Return a UUIDv7 (RFC 9562), which begins with the time, so that keys are ascending."""
     return _SEQUENCE.next()

@@ -1,4 +1,4 @@
-"""The rows of our tables, as records."""
+"""The records of workflows, executions, graphs, workers and the other main tables."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from geneva_drive.states import (
     WorkflowState,
 )
 
-Key = Any  # an int or a UUID, by the database's key type
+Key = Any  # an int or a UUID, depending on the key type of the database
 NodeKey = tuple[Key, str]  # a workflow, and a node of it
 
-# The share of a worker of a batch or map begins like this, that of a partition does not.
+# The beginning of the share of each worker of a batch or map. The shares of partitions differ.
 WORKER_SHARE = '{"expansion":'
 
 
@@ -34,7 +34,7 @@ def is_worker_share(share: str | None) -> bool:
 
 
 class Unread(Enum):
-    """Stands for a column that was not read."""
+    """The value of a column that was not read."""
 
     UNREAD = "unread"
 
@@ -43,7 +43,7 @@ UNREAD: Final = Unread.UNREAD
 
 
 class WorkflowRecord(NamedTuple):
-    """A row of `workflows`; a tuple, as each step makes several."""
+    """A row of `workflows`; a tuple, for speed: each step creates several."""
 
     id: Key
     type: str
@@ -70,18 +70,18 @@ class WorkflowRecord(NamedTuple):
     parent_execution_id: Key | None = None  # the node that started this child workflow
     is_detached: bool = False
     has_graph: bool = False  # the workflow follows its stored graph, not its class
-    # The last ones, as a claim leaves them out.
+    # A claim does not read the columns from here on.
     started_by: str | Unread | None = UNREAD
     open_waits: int = 0  # executions that wait for a person or an event; a claim needs no count
     definition_version: str | None = None  # of its document; None for a class
-    definition_signature: str | None = None  # the same as its executions have
-    result: str | None = None  # of a document's workflow; a class's has that of its last step
+    definition_signature: str | None = None  # the same as that of its executions
+    result: str | None = None  # of a document; for a class, the last step has the result
     result_reason: str | None = None
-    expires_at: datetime | None = None  # when it is canceled unless it has ended
+    expires_at: datetime | None = None  # it is canceled then, unless it has ended
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> WorkflowRecord:
-        """Return the record of values in the order of `WORKFLOW_COLUMNS`."""
+        """Return the record for values in the order of `WORKFLOW_COLUMNS`."""
         values = list(row)  # changed in place: `_replace` would take three times as long
         values[_WORKFLOW_STATE] = WorkflowState(values[_WORKFLOW_STATE])
         requested = values[_REQUESTED]
@@ -90,7 +90,7 @@ class WorkflowRecord(NamedTuple):
 
     @classmethod
     def claimed(cls, row: Iterable[Any]) -> WorkflowRecord:
-        """Return the record of values in the order of `CLAIMED_WORKFLOW_COLUMNS`."""
+        """Return the record for values in the order of `CLAIMED_WORKFLOW_COLUMNS`."""
         return cls.read((*row, *_UNCLAIMED))
 
     @classmethod
@@ -106,7 +106,7 @@ CLAIMED_WORKFLOW_COLUMNS = WORKFLOW_COLUMNS[: -len(_UNCLAIMED)]
 
 
 class ExecutionRecord(NamedTuple):
-    """A row of `step_executions`; a tuple, as each step makes several."""
+    """A row of `step_executions`; a tuple, for speed: each step creates several."""
 
     id: Key
     workflow_id: Key
@@ -140,13 +140,13 @@ class ExecutionRecord(NamedTuple):
     completed_iterations: int = 0
     item_errors: int = 0
     progress: str | None = None
-    share: str | None = None  # the part of the work of one partition or worker, as JSON
+    share: str | None = None  # the share of the work of a partition or worker, as JSON
     ancestry_hash: str | None = None
     child_id: Key | None = None  # the workflow that it waits for
 
     @classmethod
     def read(cls, row: Iterable[Any]) -> ExecutionRecord:
-        """Return the record of values in the order of `EXECUTION_COLUMNS`."""
+        """Return the record for values in the order of `EXECUTION_COLUMNS`."""
         values = list(row)
         values[_STEP_STATE] = StepState(values[_STEP_STATE])
         outcome, stop = values[_OUTCOME], values[_STOP]
@@ -184,8 +184,8 @@ _STEP_STATE = EXECUTION_COLUMNS.index("state")
 _OUTCOME = EXECUTION_COLUMNS.index("outcome")
 _STOP = EXECUTION_COLUMNS.index("stop")
 
-# The columns of a follow-up execution, in the general insert and in each dialect's fast
-# completion, which leaves the other columns empty.
+# The columns of a follow-up execution, for the general insert and for each dialect's fast
+# completion. The other columns are empty.
 FOLLOW_UP_COLUMNS = (
     "workflow_id",
     "attempt_number",
@@ -211,7 +211,7 @@ FOLLOW_UP_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ActiveCount:
-    """The number of a workflow's executions in a state, due or not."""
+    """The number of a workflow's executions in a state that are due, or not due yet."""
 
     state: StepState
     is_later: bool
@@ -258,7 +258,7 @@ class JoinRecord:
 
 @dataclass(frozen=True, slots=True)
 class NodeOutline:
-    """What is needed of a stored node to schedule it, without its edges."""
+    """The columns of a stored node that are needed to schedule it, without its edges."""
 
     node_id: str
     name: str
@@ -276,7 +276,7 @@ class NodeOutline:
 
 @dataclass(frozen=True, slots=True)
 class Dependant:
-    """A stored node that depends on one that is done."""
+    """A stored node that depends on a node that is done."""
 
     workflow_id: Key
     node: GraphNodeRecord | NodeOutline  # the whole record if few were read
@@ -285,7 +285,7 @@ class Dependant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRecord:
-    """A row of `checkpoints`: where a loop was interrupted or ended."""
+    """A row of `checkpoints`: the cursor at which a loop was interrupted or ended."""
 
     execution_id: Key
     cursor: str | None
@@ -317,7 +317,7 @@ class DeadLetterRecord:
     step_name: str | None
     reason: DeadLetterReason
     state: DeadLetterState
-    # States of the unfinished nodes, last error, checkpoint and worker, when it was written.
+    # When it was written: states of the unfinished nodes, last error, checkpoint and worker.
     snapshot: dict[str, Any]
     created_at: datetime
     resolved_at: datetime | None
@@ -362,7 +362,7 @@ class WorkerRecord:
     started_at: datetime
     heartbeat_at: datetime
     stopped_at: datetime | None
-    trouble: str | None  # what it waits for from the database
+    trouble: str | None  # the database trouble that it is waiting out
     heard_within_lease: bool
     silent_for: timedelta
 

@@ -1,4 +1,4 @@
-"""The schema's revisions in order, known without loading Alembic."""
+"""The revisions of the schema in order, available without loading Alembic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of `schedules` and `schedule_runs`, as records."""
+"""The records of schedules and of their runs."""
 
 from __future__ import annotations
 

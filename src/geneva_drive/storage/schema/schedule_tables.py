@@ -10,9 +10,9 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 def schedules(builder: TableBuilder) -> Table:
-    """One row per scheduled class: what the class said, and where the schedule stands.
+    """One row per scheduled class: the schedule as declared, and its next and last run.
 
-    The row is also the lock under which the runs of a schedule are written.
+    Locking the row serializes the writes of the schedule's runs.
     """
     return builder.table(
         "schedules",
@@ -23,8 +23,8 @@ def schedules(builder: TableBuilder) -> Table:
         Column("missed", name_type(20), nullable=False),
         Column("jitter_seconds", Double),
         Column("seen_at", Moment, nullable=False),  # when a process first had the schedule
-        Column("changed_at", Moment, nullable=False),  # when the class last said something new
-        Column("next_at", Moment),  # None: the line fires no more
+        Column("changed_at", Moment, nullable=False),  # when the class last changed the schedule
+        Column("next_at", Moment),  # None: the cron line has no further moment
         Column("paused_at", Moment),
         Column("paused_by", name_type(255)),
         Column("last_at", Moment),  # the run that was recorded last
@@ -37,7 +37,7 @@ def schedules(builder: TableBuilder) -> Table:
 
 
 def schedule_runs(builder: TableBuilder) -> Table:
-    """What became of each moment of a schedule; its key keeps a run from being fired twice.
+    """The runs of schedules; the primary key keeps a run from being fired twice.
 
     A run has a workflow, or a reason why it has none, or it is queued. The workflow may be deleted
     before its run, so there is no foreign key.
@@ -52,7 +52,7 @@ def schedule_runs(builder: TableBuilder) -> Table:
         Column("skipped_reason", name_type(20)),
         Column("blocked_by", builder.key_kind()),  # the workflow that was ongoing
         Column("recorded_at", Moment, nullable=False),
-        Column("queued_at", Moment),  # while it waits for the workflow of an earlier run
+        Column("queued_at", Moment),  # set while it waits for the workflow of an earlier run
         Column("started_at", Moment),  # when the workflow was created
         builder.check_in("schedule_runs", "skipped_reason", SkippedReason, label="reason"),
         Index(f"{builder.prefix}schedule_runs_at", "at"),

@@ -26,8 +26,8 @@ from geneva_drive.storage.schema.keys import KeyType, new_uuid
 class TableBuilder:
     """Builds the tables of one Drive, under its prefix and with its type of key.
 
-    MySQL has no partial indexes. There a generated column is NULL in the rows that the index
-    should leave out.
+    MySQL has no partial indexes. There a generated column is NULL in the rows that the index should
+    not contain.
     """
 
     def __init__(self, *, prefix: str, key_type: KeyType, has_partial_indexes: bool) -> None:
@@ -41,7 +41,7 @@ class TableBuilder:
         return f'"{table.name}"'
 
     def keyed(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows to insert, with keys if the client makes them."""
+        """Return rows to insert, with keys if clients make the keys."""
         if self.key_type is KeyType.UUID:
             return [{"id": new_uuid(), **row} for row in rows]
         return [dict(row) for row in rows]
@@ -79,7 +79,7 @@ class TableBuilder:
     ) -> CheckConstraint:
         """Return the check that a column has one of these values.
 
-        `label` stands for the column in its name, which PostgreSQL limits to 63 characters.
+        `label` replaces the column in the name of the check: PostgreSQL allows 63 characters.
         """
         listed = ", ".join(f"'{value}'" for value in sorted(values))
         return CheckConstraint(
@@ -87,7 +87,10 @@ class TableBuilder:
         )
 
     def unique_where(self, name: str, *columns: str, marker: str, where: str) -> list[SchemaItem]:
-        """Return what makes columns unique among the rows for which `where` holds."""
+        """Return the index that makes columns unique among the rows for which `where` holds.
+
+        On MySQL, also the generated column that it needs.
+        """
         full_name = f"{self.prefix}{name}"
         if self.has_partial_indexes:
             condition = text(where)
@@ -102,8 +105,8 @@ class TableBuilder:
             ]
         holds = f"CASE WHEN {where} THEN 1 END"
         marked: Column[int] = Column(marker, SmallInteger, Computed(holds, persisted=True))
-        # Descending, so that a marked row comes before its unmarked predecessors: an insert in
-        # place of a marked row locks the next index entry, which must not be another workflow's.
+        # Descending, so that a marked row comes before its unmarked predecessors: an insert that
+        # replaces a marked row locks the next index entry, which must not be another workflow's.
         return [marked, Index(full_name, *columns, marked.desc(), unique=True)]
 
     def index_where(self, name: str, *columns: Any, where: ColumnElement[bool]) -> Index:
@@ -111,6 +114,6 @@ class TableBuilder:
         full_name = f"{self.prefix}{name}"
         if not self.has_partial_indexes:
             return Index(full_name, *columns)
-        # An expression, not text: SQLite uses the index only for the same condition, and SQLAlchemy
-        # then writes both.
+        # An expression, not text: SQLite uses the index only for exactly the same condition, and
+        # SQLAlchemy then renders both.
         return Index(full_name, *columns, postgresql_where=where, sqlite_where=where)

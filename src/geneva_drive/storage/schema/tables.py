@@ -1,4 +1,4 @@
-"""The tables of a Drive, with every invariant that a database can hold by itself."""
+"""The tables of a Drive, with every invariant that a database can enforce."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Tables(TableBuilder):
         self.workflows_by_state = Index(f"{prefix}workflows_state", "state", "type", "id")
         self.workflows = self._workflows()
         self.step_executions = step_executions(self)
-        # MySQL has no such index.
+        # None on MySQL, which has no such index.
         self.failures_by_error = next(
             (i for i in self.step_executions.indexes if i.name == f"{prefix}{FAILED_ERROR}"), None
         )
@@ -144,7 +144,7 @@ class Tables(TableBuilder):
             Column("result", name_type(20)),
             Column("result_reason", long_text()),
             Column("expires_at", Moment),
-            # Otherwise a new workflow could get the id of a pruned one.
+            # Without AUTOINCREMENT, a new workflow could get the id of a pruned one.
             sqlite_autoincrement=True,
         )
         c = table.c
@@ -167,7 +167,7 @@ class Tables(TableBuilder):
         return [Column("waits", SmallInteger, Computed(marks, persisted=True))]
 
     def _checkpoints(self) -> Table:
-        """Where loops were interrupted, skipped an item or ended; never changed."""
+        """The cursors at which loops were interrupted, skipped an item or ended; never changed."""
         return self.table(
             "checkpoints",
             self.key(),
@@ -189,7 +189,7 @@ class Tables(TableBuilder):
         return self.table(
             "audit_entries",
             self.key(),
-            self.workflow_reference(nullable=True),  # None: an act on what `subject` names
+            self.workflow_reference(nullable=True),  # None: an act on the thing in `subject`
             Column("command", name_type(40), nullable=False),
             Column("actor", name_type(255)),
             Column("reason", long_text()),
@@ -233,6 +233,6 @@ class Tables(TableBuilder):
             Column("started_at", Moment, nullable=False),
             Column("heartbeat_at", Moment, nullable=False),
             Column("stopped_at", Moment),
-            Column("trouble", long_text()),  # what it waits for from the database
-            Column("lease_seconds", Float),  # how long it may be silent; None: as its judge says
+            Column("trouble", long_text()),  # the database trouble that it is waiting out
+            Column("lease_seconds", Float),  # how long it may be silent; None: the reader's lease
         )

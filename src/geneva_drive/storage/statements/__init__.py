@@ -1,5 +1,5 @@
-"""The statements on each table, one module per table or question.
+"""The SQL statements, one module per table or question.
 
-Open `workflows.py` first, then `executions.py`. Each class holds the statements on its tables;
-`store.py` makes one of each.
+Start with `workflows.py`, then `executions.py`. Each class has the statements on its tables;
+`store.py` creates one instance of each.
 """

@@ -17,14 +17,14 @@ _ONLY = 1  # the id of the row of marks
 
 
 class ActivityMarks(NamedTuple):
-    """Up to which moment ended executions are counted; settled minutes are not counted again."""
+    """The moments up to which ended executions were counted once, and counted for good."""
 
     counted_until: datetime
     settled_until: datetime
 
 
 class ActivityCount(NamedTuple):
-    """How many executions ended in a span that began then."""
+    """How many executions of a type and state ended in the span that began at `began_at`."""
 
     began_at: datetime
     type: str
@@ -47,7 +47,7 @@ class Activity:
         return None if row is None else ActivityMarks._make(row)
 
     def set_marks(self, connection: Connection, marks: ActivityMarks) -> bool:
-        """Insert the first marks; False if another worker has."""
+        """Insert the first marks; False if another worker has inserted them."""
         try:
             with connection.begin_nested():
                 connection.execute(insert(self._marks), {"id": _ONLY, **marks._asdict()})
@@ -86,7 +86,7 @@ class Activity:
     def count_ends(
         self, connection: Connection, start: datetime, end: datetime
     ) -> list[ActivityCount]:
-        """Count the executions that ended in a window, by type of their workflow and state."""
+        """Count the executions that ended in a window, by the type of their workflow and state."""
         c = self._executions.c
         ended = (
             select(workflow_type(self._tables).label("type"), c.state)
@@ -107,7 +107,7 @@ class Activity:
         began_at: Iterable[datetime],
         counts: Sequence[ActivityCount],
     ) -> None:
-        """Replace the counters of spans: to count twice changes nothing."""
+        """Replace the counters of spans, so that counting a span again does not add to it."""
         seconds, c = int(span.total_seconds()), self._table.c
         moments = list(began_at)
         if moments:
@@ -138,7 +138,7 @@ class Activity:
         end: datetime,
         type_name: str | None,
     ) -> list[tuple[datetime, StepState, int]]:
-        """Return the sums over all types, or one, of spans that began in a window."""
+        """Return the totals of all types, or of one, for the spans that began in a window."""
         c = self._table.c
         query = select(c.began_at, c.state, func.sum(c.total)).where(
             c.span_seconds == int(span.total_seconds()), c.began_at >= start, c.began_at < end

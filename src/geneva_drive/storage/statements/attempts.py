@@ -1,4 +1,4 @@
-"""Reads the attempts at each node of a workflow."""
+"""Queries for the attempts at each node of a workflow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UnfinishedNode(NamedTuple):
 
 
 def insertion_order(tables: Tables) -> list[ColumnElement[Any]]:
-    """Return the order in which the executions of one workflow were inserted."""
+    """Return the ORDER BY columns for the order in which a workflow's executions were inserted."""
     c = tables.step_executions.c
     if tables.key_type is KeyType.UUID:
         # Clients make the ids, and their clocks may differ by a millisecond.
@@ -77,7 +77,7 @@ class Attempts:
     def latest_of(self, connection: Connection, workflow_id: Key) -> list[ExecutionRecord]:
         """Return the latest attempt at each node of a workflow, except for workers.
 
-        A batch may have thousands of workers. Its expansion counts them.
+        A batch may have thousands of workers, and its expansion counts them.
         """
         rows = connection.execute(self._latest_of, {"of_workflow": workflow_id})
         return [ExecutionRecord.read(row) for row in rows]
@@ -177,9 +177,9 @@ class Attempts:
     def unfinished(
         self, connection: Connection, workflow_id: Key, limit: int
     ) -> list[UnfinishedNode]:
-        """Return nodes whose latest attempt is not done, what failed or runs first.
+        """Return nodes whose latest attempt is not done: failed and running ones first.
 
-        It reads a workflow's attempts by their index, and few of their columns.
+        The query reads a workflow's attempts by their index, and few of their columns.
         """
         c = self._table.c
         urgency = case(
@@ -241,5 +241,5 @@ class Attempts:
 
     @staticmethod
     def _read(connection: Connection, query: Select[Any]) -> list[ExecutionRecord]:
-        # Rows fetched together take half the time.
+        # Fetching all rows together takes half the time.
         return [ExecutionRecord.read(row) for row in connection.execute(query).all()]

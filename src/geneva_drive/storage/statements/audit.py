@@ -18,13 +18,13 @@ from geneva_drive.storage.schema.tables import Tables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What an actor did with a schedule, a document, an event or many workflows."""
+    """An act on a schedule, a document, an event or many workflows."""
 
     command: str
     actor: str | None
     reason: str | None
     subject: str | None = None  # a schedule's type, a document's name, an event's number
-    workflow_id: Key | None = None  # that it started
+    workflow_id: Key | None = None  # the workflow that the act started
 
 
 class AuditEntries:
@@ -46,12 +46,12 @@ class AuditEntries:
         return insertion(self._table, keyed)
 
     def append_act(self, connection: Connection, act: Act, at: datetime) -> None:
-        """Append an act that is on record beside the commands of a workflow."""
+        """Append an act that is not a command on a workflow."""
         values = {name: getattr(act, name) for name in act.__slots__}
         self.append(connection, [{**values, "at": at}])
 
     def delete_acts(self, connection: Connection, before: datetime, limit: int) -> int:
-        """Delete old entries that no workflow has, which would delete them with itself."""
+        """Delete old entries without a workflow; others are deleted with their workflow."""
         c = self._table.c
         old = select(c.id).where(c.workflow_id.is_(None), c.at < before)
         ids = connection.scalars(old.order_by(c.at).limit(limit)).all()

@@ -1,4 +1,4 @@
-"""Statements on the dead letters: workflows that need a person."""
+"""Statements on dead letters: workflows that need an operator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DeadLetters:
     def page(
         self, connection: Connection, state: DeadLetterState | None, limit: int | None
     ) -> list[DeadLetterRecord]:
-        """Return entries, the worst reasons first, and of one reason the oldest."""
+        """Return entries by reason, the worst reasons first, then by age, the oldest first."""
         c = self._table.c
         ranks = {reason.value: rank for rank, reason in enumerate(DeadLetterReason)}
         worst = case(ranks, value=c.reason, else_=len(ranks))
@@ -65,13 +65,13 @@ class DeadLetters:
         actor: str,
         notes: str | None,
     ) -> bool:
-        """Resolve an entry that is still pending, and return whether it was."""
+        """Resolve an entry; False if it is no longer pending."""
         c = self._table.c
         values = {
             "state": DeadLetterState.RESOLVED.value,
             "resolved_at": now,
             "resolved_by": actor,
-            # Without new notes, those of `add` stay.
+            # Without new notes, keep those of `add`.
             "notes": func.coalesce(notes, c.notes),
         }
         statement = update(self._table).where(c.id == entry_id, c.state == _PENDING)
@@ -115,14 +115,15 @@ class DeadLetters:
         return {row[0]: row[1] for row in connection.execute(query)}
 
     def is_pending(self) -> ColumnElement[bool]:
-        """Select whether a workflow has a pending entry."""
+        """Return the condition that a workflow has a pending entry."""
         c = self._table.c
         return exists().where(c.workflow_id == self._tables.workflows.c.id, c.state == _PENDING)
 
     def is_known(self, reason: DeadLetterReason, *since: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Select whether a workflow has a pending entry, or one for the reason since all moments.
+        """Return the condition that a workflow has an entry, pending or for this reason.
 
-        An operator may have resolved that one, and need not be told again.
+        Entries for the reason count from the latest of the moments `since` on. An operator may have
+        resolved such an entry, and need not be notified again.
         """
         c, w = self._table.c, self._tables.workflows.c
         is_told = [c.reason == reason, *(c.created_at >= moment for moment in since)]
@@ -131,7 +132,7 @@ class DeadLetters:
     def long_paused(
         self, connection: Connection, before: datetime, limit: int, passed_over: Collection[Key]
     ) -> list[Key]:
-        """Return workflows that are paused since before a moment, without an entry for it."""
+        """Return workflows that were paused before a moment, without an entry for this pause."""
         w = self._tables.workflows.c
         is_known = self.is_known(DeadLetterReason.RESUME_TIMEOUT, w.paused_at)
         query = select(w.id).where(

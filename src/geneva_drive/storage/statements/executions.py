@@ -1,4 +1,4 @@
-"""Statements on step executions, which are the queue as well."""
+"""Statements on step executions, which are also the queue."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Executions:
             self.analyze(connection)
 
     def analyze(self, connection: Connection) -> None:
-        """Update the statistics, by which claims are planned, after very many rows changed."""
+        """Update the table's statistics for the plans of claims, after very many rows changed."""
         self._dialect.analyze(connection, self._table)
 
     def get(self, connection: Connection, execution_id: Key) -> ExecutionRecord | None:
@@ -170,9 +170,9 @@ class Executions:
     def move(
         self, connection: Connection, moving: Sequence[ExecutionRecord], values: Mapping[str, Any]
     ) -> int:
-        """Update executions that are still as the caller read them, and count them.
+        """Update executions that have not changed since the caller read them, and count them.
 
-        The claim token is the fence: a worker that lost its claim cannot end the new one.
+        The claim token is the fence: a worker that lost its claim cannot end the new claim.
         """
         return sum(self._move(connection, portion, values) for portion in portions(moving))
 
@@ -193,7 +193,7 @@ class Executions:
         return connection.execute(self._dialect.by_key(statement)).rowcount
 
     def moving(self, record: ExecutionRecord, values: Mapping[str, Any]) -> KeptWrite:
-        """Return the write that updates one execution which is still as the caller read it."""
+        """Return the write that updates an execution if it is still as the caller read it."""
         is_claimed = record.claim_token is not None
         fence = {"token": record.claim_token} if is_claimed else {}
         given = {"key": record.id, "former": record.state, **fence, **new_values(values)}
@@ -217,7 +217,7 @@ class Executions:
     def cancel_pending(
         self, connection: Connection, outcomes: Mapping[Key, Outcome], now: datetime
     ) -> None:
-        """Cancel the workers that have not started of locked workflows that end."""
+        """Cancel workers that have not started, in locked workflows that end."""
         c = self._table.c
         reasons: ColumnElement[Any] = case(
             {key: outcome.value for key, outcome in outcomes.items()}, value=c.workflow_id
@@ -276,8 +276,8 @@ class Executions:
         due = [c.claimable, c.type == type_name, c.priority >= priority]
         if queue is not None:
             due.append(c.queue == queue)
-        # In the order of the claim index, read backwards. Ordered by the key alone, PostgreSQL
-        # would read the newest rows of the whole table.
+        # The order of the claim index, read backwards. Ordered by the key only, PostgreSQL would
+        # read the newest rows of the whole table.
         newest = select(c.id, c.workflow_id).where(*due).order_by(c.priority, c.id.desc())
         query = newest.limit(limit)
         return [(row[0], row[1]) for row in connection.execute(query)]
@@ -285,7 +285,7 @@ class Executions:
     def claim_one(
         self, connection: Connection, execution_id: Key, claim: Mapping[str, Any]
     ) -> ExecutionRecord | None:
-        """Claim one execution ahead of its time; None if it is held or claimed."""
+        """Claim one execution, due or not; None if it is held or claimed."""
         c = self._table.c
         free = c.state.in_([StepState.SCHEDULED, StepState.SUSPENDED]) & c.stop.is_(None)
         due = select(c.id).where(c.id == execution_id, free)
@@ -355,7 +355,7 @@ class Executions:
     def with_token(
         self, connection: Connection, worker_id: str, token: str
     ) -> list[ExecutionRecord]:
-        """Return what a worker holds under one claim token; the index is by worker."""
+        """Return a worker's executions under one claim token; the index is by worker."""
         rows = connection.execute(self._with_token, {"held_by": worker_id, "under_token": token})
         return [ExecutionRecord.read(row) for row in rows]
 

@@ -27,7 +27,7 @@ _COUNTS = (
 )
 
 
-# A worker that waits for its child workflow is at work, too.
+# A worker that waits for its child workflow counts as running, too.
 _RUNNING = (StepState.IN_PROGRESS, StepState.WAITING)
 _MOST_URGENT = (*UNDONE_STEP_STATES, *_RUNNING, StepState.SUSPENDED, StepState.SCHEDULED)
 
@@ -36,11 +36,11 @@ class WorkersUnderWay(NamedTuple):
     """The active workers of a batch or map."""
 
     running: int = 0
-    items: int = 0  # that they have completed so far
+    items: int = 0  # the number of items that they have completed so far
 
 
 class WorkersInState(NamedTuple):
-    """The workers of a batch or map whose latest attempts ended, or stand, alike."""
+    """The workers of a batch or map whose latest attempts have the same state and outcome."""
 
     state: StepState
     outcome: Outcome | None
@@ -52,7 +52,7 @@ class WorkersInState(NamedTuple):
 
 
 class WorkerAttempt(NamedTuple):
-    """The latest attempt of a worker, as far as counts and results need it."""
+    """The latest attempt of a worker, with the columns that counts and results need."""
 
     node_id: str
     state: StepState
@@ -130,7 +130,7 @@ class Expansions:
             WorkerResult(row[0], StepState(row[1]), Outcome(row[2]) if row[2] else None, *row[3:])
             for row in connection.execute(query)
         ]
-        # Of other batches of the workflow there may be workers too; 0 has nothing to do.
+        # Leave out workers of other batches, and worker 0, which has nothing to do.
         numbers = {row.node_id: _number_in(row.share, node_id) or 0 for row in found}
         own = [row for row in found if numbers[row.node_id]]
         return sorted(own, key=lambda row: numbers[row.node_id])
@@ -156,7 +156,10 @@ class Expansions:
         return found
 
     def by_state(self, connection: Connection, workflow_id: Key) -> dict[str, list[WorkersInState]]:
-        """Count the workers of each batch and map, by state and outcome; times of all attempts."""
+        """Count the workers of each batch and map, by state and outcome.
+
+        Only latest attempts are counted, but the times are those of all attempts.
+        """
         c, later = self._executions.c, self._executions.alias()
         of_workers = (c.workflow_id == workflow_id) & is_worker_execution(self._tables)
         alike = (c.step_name, c.state, c.outcome)
@@ -200,7 +203,7 @@ class Expansions:
     def foremost(
         self, connection: Connection, workflow_id: Key, node_id: str, limit: int
     ) -> list[ExecutionRecord]:
-        """Return the workers to look at first: what failed, and what has run for longest."""
+        """Return the workers to show first: failed ones, and those that have run longest."""
         c = self._executions.c
         urgency = case(
             {state: rank for rank, state in enumerate(_MOST_URGENT)}, value=c.state, else_=99
@@ -211,10 +214,10 @@ class Expansions:
         is_meant = (c.workflow_id == workflow_id) & is_worker_of(self._tables, node_id)
         is_active = c.state.in_(ACTIVE_STEP_STATES)
         is_urgent = is_active | (c.state.in_(UNDONE_STEP_STATES) & self._is_last())
-        # Those that are done are looked at if the others are too few: an active attempt is its
-        # worker's last one, and of 100,000 others each would be looked up.
+        # Read all workers only if there are too few urgent ones. An active attempt is always the
+        # latest of its worker; for 100,000 other attempts, each would require a lookup.
         for is_eligible in (is_urgent, self._is_last()):
-            # Ids alone are sorted: 100,000 whole rows would be sorted on disk.
+            # Only ids are sorted: 100,000 whole rows would be sorted on disk.
             ids = select(c.id).where(is_meant, is_eligible).order_by(*order).limit(limit).subquery()
             columns = (c[name] for name in EXECUTION_COLUMNS)
             query = select(*columns).join(ids, c.id == ids.c.id).order_by(*order)

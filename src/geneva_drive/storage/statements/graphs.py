@@ -25,7 +25,7 @@ from geneva_drive.storage.schema.records import (
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.statements.statement_portions import NODES, PORTION, portions
 
-_FEW = 32  # nodes, up to which whole rows are read
+_FEW = 32  # up to so many nodes, whole rows are read
 
 
 class Graphs:
@@ -80,9 +80,10 @@ class Graphs:
         return self.get_many(connection, [workflow_id]).get(workflow_id)
 
     def version(self, connection: Connection, workflow_id: Key) -> tuple[Key, str, int]:
-        """Return what is another one whenever the stored graph is replaced.
+        """Return a value that changes whenever the stored graph is replaced.
 
-        An import may rename nodes and leave their signature as it was, but it is audited.
+        An import that renames nodes may keep the signature, so imports are counted by their audit
+        entries.
         """
         g, a = self._graphs.c, self._audit_entries.c
         imports = select(func.count()).where(
@@ -136,7 +137,7 @@ class Graphs:
     def find_many(
         self, connection: Connection, workflow_id: Key, references: Sequence[str]
     ) -> dict[str, NodeOutline]:
-        """Return the nodes with these ids or names, by what they were asked for."""
+        """Return the nodes with these ids or names, by reference."""
         c = self._nodes.c
         columns = [c[name] for name in NodeOutline.__dataclass_fields__]
         found: dict[str, NodeOutline] = {}
@@ -144,7 +145,7 @@ class Graphs:
             rows = self._dialect.read_nodes(connection, self._nodes, portion, columns)
             found |= {row[0]: NodeOutline(*row) for row in rows}
         names = {each for each in references if each not in found}
-        if names:  # there is no index of names, so all nodes are read, once
+        if names:  # names have no index, so all nodes are read once
             query = select(*columns).where(c.workflow_id == workflow_id)
             if len(names) <= PORTION:
                 query = query.where(c.name.in_(names))
@@ -155,7 +156,7 @@ class Graphs:
     def outlines(
         self, connection: Connection, wanted: Iterable[NodeKey]
     ) -> dict[Key, list[NodeOutline]]:
-        """Return what is needed to schedule nodes, by workflow, in their order."""
+        """Return the outlines that are needed to schedule nodes, by workflow, in their order."""
         c = self._nodes.c
         columns = [c[name] for name in NodeOutline.__dataclass_fields__]
         rows: list[Any] = []
@@ -175,9 +176,9 @@ class Graphs:
         return set(connection.scalars(query))
 
     def dependants(self, connection: Connection, wanted: Collection[NodeKey]) -> list[Dependant]:
-        """Return nodes in their order, and how many dependencies of each are not done.
+        """Return nodes in their order, each with the number of its dependencies that are not done.
 
-        If they are few, whole rows are read: one of these nodes is likely to run next.
+        For few nodes, whole rows are read: one of these nodes is likely to run next.
         """
         if len(wanted) > _FEW:
             return self._outlined_dependants(connection, wanted)

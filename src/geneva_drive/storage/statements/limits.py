@@ -19,7 +19,7 @@ class Limits:
     """The rows of `limits`, each the lock of its key, and of `limit_slots`, one for each start.
 
     A slot is taken while its execution is in progress under its claim token. The claim is the
-    slot's lease: nothing has to be released, and a dead worker keeps nothing.
+    slot's lease: slots need no release, and a dead worker loses its slots with its claims.
     """
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
@@ -49,13 +49,13 @@ class Limits:
         )
 
     def due(self, connection: Connection, now: datetime, most: int) -> Sequence[str]:
-        """Return limits that are due: executions wait for them."""
+        """Return limits whose next check is due, because executions wait for them."""
         c = self._table.c
         due = select(c.limit_key).where(c.wakes_at.is_not(None), c.wakes_at <= now)
         return connection.scalars(due.order_by(c.wakes_at).limit(most)).all()
 
     def awaited(self, connection: Connection, keys: Collection[str]) -> Sequence[str]:
-        """Return which of the limits have executions waiting."""
+        """Return the limits for which executions wait."""
         c = self._table.c
         waits = select(c.limit_key).where(c.limit_key.in_(keys), c.wakes_at.is_not(None))
         return connection.scalars(waits).all()
@@ -95,7 +95,7 @@ class Limits:
     def starts(
         self, connection: Connection, limit_key: str, *, above: int, most: int
     ) -> list[tuple[int, datetime]]:
-        """Return the oldest starts with a number above this, in order."""
+        """Return the oldest starts with a number greater than `above`, in order."""
         c = self._slots.c
         query = (
             select(c.number, c.started_at)
@@ -131,7 +131,7 @@ class Limits:
         )
 
     def forget_starts(self, connection: Connection, limit_key: str, *, up_to: int) -> None:
-        """Delete starts that no longer count for a rate, unless they are running."""
+        """Delete starts that no longer count for a rate, unless their execution is running."""
         c = self._slots.c
         connection.execute(
             delete(self._slots).where(
@@ -142,7 +142,7 @@ class Limits:
     def unused_since(
         self, connection: Connection, before: datetime, most: int
     ) -> Sequence[LimitRecord]:
-        """Lock limits without waiting or running executions, and without a start since then."""
+        """Lock limits without waiting or running executions, and without a start since `before`."""
         c, slots = self._table.c, self._slots.c
         taken = self._slots.join(self._executions, self._holds())
         runs = select(slots.number).select_from(taken).where(slots.limit_key == c.limit_key)
@@ -163,6 +163,6 @@ class Limits:
 
     @staticmethod
     def bounds(limit: Limit) -> dict[str, Any]:
-        """Return what a limit allows, as columns."""
+        """Return the bounds of a limit, as columns."""
         window = limit.window
         return {"concurrency": limit.concurrency, "rate": window and window.words}

@@ -27,7 +27,7 @@ ALL = Among()
 
 
 class LetGo(NamedTuple):
-    """How many were put back into the queue: served by this process, and by others."""
+    """How many executions were returned to the queue: served by this process, and by others."""
 
     served: int = 0
     others: int = 0
@@ -36,8 +36,8 @@ class LetGo(NamedTuple):
 class ParkedExecutions:
     """The parked rows of `step_executions`: scheduled, not claimable, and with a limit's key.
 
-    Called under the lock of that key, like everything that fills or empties its slots. A released
-    execution keeps the key until it has its slot: if it gets none, its worker wakes the next.
+    Callers hold the lock of that key, like all code that takes or frees its slots. A released
+    execution keeps the key until it has its slot: if it gets none, its worker wakes the next one.
     """
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
@@ -74,7 +74,7 @@ class ParkedExecutions:
         """Make the most urgent and oldest waiting executions claimable again.
 
         Executions that were released before and have no slot yet count towards `most`. `served`
-        executions come first: one that no worker runs must not block the others.
+        executions come first: an execution that no worker can run must not block them.
         """
         most -= self._count_let_go(connection, limit_key, most, served)
         if most < 1:
@@ -90,7 +90,7 @@ class ParkedExecutions:
     def _count_let_go(
         self, connection: Connection, limit_key: str, most: int, served: ColumnElement[bool]
     ) -> int:
-        """Count released executions at the head of the line: only these precede waiting ones."""
+        """Count released executions at the head of the queue: only these precede waiting ones."""
         c = self._table.c
         has_gone = or_(c.claimable, c.state == StepState.IN_PROGRESS)
         first = self._in_turn(select(has_gone).where(c.limit_key == limit_key, served))
@@ -101,7 +101,7 @@ class ParkedExecutions:
         return self._change(connection, first, {"claimable": True})
 
     def _in_turn(self, query: Select[Any]) -> Select[Any]:
-        # Also where the order does not matter: it is the index's order.
+        # Used even if the order does not matter, because it is the order of the index.
         return query.order_by(self._table.c.priority.desc(), self._table.c.id)
 
     def is_served(self, types: Sequence[str], queues: Sequence[str] | None) -> ColumnElement[bool]:
@@ -147,7 +147,7 @@ class ParkedExecutions:
     def _change(
         self, connection: Connection, wanted: Select[Any], values: Mapping[str, Any]
     ) -> int:
-        # Rows that a command or a claim has locked are left to it.
+        # Skip rows that a command or a claim has locked.
         ids = connection.scalars(self._dialect.lock(wanted, skip_locked=True)).all()
         if ids:
             connection.execute(

@@ -1,4 +1,4 @@
-"""Finds the classes, steps and jobs that ongoing workflows need."""
+"""Queries for the classes, steps and jobs that ongoing workflows need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.storage.schema.execution_conditions import is_done_execution
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.schema.tables import Tables
 
-# Each selects the type, what is needed, and the workflow that needs it.
+# Each query selects a workflow's type, the name of the thing that it needs, and the workflow's id.
 Needs = Sequence[Select[tuple[str, str, Any]]]
 
 
@@ -37,7 +37,7 @@ class Requirements:
         self._graphs = tables.graphs
 
     def names(self, connection: Connection, needs: Needs) -> list[Needed]:
-        """Return what is needed, in order; counting who needs it would take far longer."""
+        """Return the needed things, sorted; counting their workflows would take far longer."""
         found: set[Needed] = set()
         for part in needs:
             kind, name, _ = part.subquery().c
@@ -76,7 +76,8 @@ class Requirements:
         next_step = select(w.type, w.next_step_name.label("name"), w.id).where(
             follows, w.next_step_name.is_not(None)
         )
-        # Where a next step is named, nothing else is active: that names it for a million sleepers.
+        # A workflow with a next step has no other active node. So the query above covers a million
+        # sleepers without their executions.
         active = self._with_executions().where(
             follows, w.next_step_name.is_(None), e.state.in_(ACTIVE_STEP_STATES)
         )
@@ -90,7 +91,7 @@ class Requirements:
         """Select the steps that are done in workflows without a stored graph."""
         w = self._workflows.c
         follows = and_(self._is_ongoing(), ~w.has_graph, w.type != "")
-        # A chain that stands at its first step has none; a graph names no next step.
+        # A chain that is at its first step has no done steps; a graph names no next step.
         has_passed = w.next_step_name.is_(None) | w.previous_step_name.is_not(None)
         return [self._with_executions().where(follows, has_passed, self._is_done)]
 
@@ -118,7 +119,7 @@ class Requirements:
         ]
 
     def lost_nodes(self) -> Needs:
-        """Select the done steps that the stored graph does not have."""
+        """Select the done steps that are missing in the stored graph."""
         e, n = self._executions.c, self._nodes.c
         is_there = (
             exists()
@@ -152,7 +153,7 @@ class Requirements:
     def _is_stored(self) -> list[ColumnElement[bool]]:
         """Return the conditions for an ongoing workflow with a stored graph."""
         w = self._workflows.c
-        # By the graphs, of which there may be few beside a million ongoing workflows.
+        # Start from the graphs: there may be few of them, but a million ongoing workflows.
         is_ongoing = self._dialect.unindexed(w.state).not_in(ENDED_WORKFLOW_STATES)
         return [w.id.in_(select(self._graphs.c.workflow_id)), w.has_graph, is_ongoing]
 

@@ -1,4 +1,4 @@
-"""Reads the results that steps kept."""
+"""Queries for the kept results of steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Results:
     def of_nodes(
         self, connection: Connection, workflow_id: Key, node_ids: Sequence[str]
     ) -> list[tuple[str, str]]:
-        """Return the results of all attempts at these nodes, with their node; the latest last."""
+        """Return the results of all attempts at these nodes, each with its node; latest last."""
         c = self._table.c
         found: list[tuple[str, str]] = []
         for portion in portions(node_ids):

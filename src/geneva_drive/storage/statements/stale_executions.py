@@ -1,4 +1,4 @@
-"""Finds executions that are due or in progress, in workflows that have not changed for long."""
+"""Queries for executions that are due or in progress, in workflows unchanged for long."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEAD_OF_QUEUE = 10_000  # executions of a class, in the order in which they are
 
 
 class QuietExecution(NamedTuple):
-    """An execution without a sign of progress in its own row, apart from its loop."""
+    """An execution without progress in the columns of its row, apart from those of its loop."""
 
     workflow_id: Key
     step_name: str
@@ -33,7 +33,7 @@ class QuietExecution(NamedTuple):
 class StaleExecutions:
     """The rows of `step_executions` that are due or in progress.
 
-    Sleeping executions are in neither index that these statements read.
+    The indexes that these statements read contain no sleeping executions.
     """
 
     def __init__(self, tables: Tables, dead_letters: DeadLetters) -> None:
@@ -44,10 +44,10 @@ class StaleExecutions:
     def running_since(
         self, connection: Connection, types: Sequence[str], before: datetime
     ) -> list[QuietExecution]:
-        """Return what has been running since before a moment; as many as there are threads."""
+        """Return the executions running since before a moment: at most one per worker thread."""
         c = self._table.c
         found: list[QuietExecution] = []
-        # A loop may have made progress since its last entry: only a pending one counts here.
+        # Only a pending dead letter counts here: a loop may have made progress since an older one.
         quiet = self._quiet(before, self._dead_letters.is_pending())
         for some in portions(types, _TYPES_AT_ONCE):
             query = quiet.where(
@@ -60,7 +60,7 @@ class StaleExecutions:
     def due_since(
         self, connection: Connection, type_name: str, before: datetime, limit: int
     ) -> list[QuietExecution]:
-        """Return what has been due since before a moment, among the next to be claimed."""
+        """Return executions due since before a moment, among the next ones to be claimed."""
         c, w = self._table.c, self._tables.workflows.c
         head = (
             select(c.id)
@@ -76,7 +76,7 @@ class StaleExecutions:
         return [QuietExecution(*row) for row in connection.execute(query.limit(limit))]
 
     def due_types(self, connection: Connection, among: Sequence[str]) -> list[str]:
-        """Return which of these types have something due."""
+        """Return the types, among these, that have due executions."""
         c = self._table.c
         due: list[str] = []
         for some in portions(among, _TYPES_AT_ONCE):
@@ -89,7 +89,7 @@ class StaleExecutions:
     def running_in(
         self, connection: Connection, workflow_ids: Collection[Key]
     ) -> list[QuietExecution]:
-        """Return everything that runs in these workflows."""
+        """Return the executions that run in these workflows."""
         c = self._table.c
         query = select(*self._columns()).where(
             c.workflow_id.in_(workflow_ids), c.claim_token.is_not(None)
@@ -97,7 +97,7 @@ class StaleExecutions:
         return [QuietExecution(*row) for row in connection.execute(query)]
 
     def _quiet(self, before: datetime, is_told: ColumnElement[bool]) -> Select[Any]:
-        """Select executions whose workflow is ready, unchanged since then and not reported."""
+        """Select executions whose workflow is ready, unchanged since `before` and not reported."""
         c, w = self._table.c, self._tables.workflows.c
         return (
             select(*self._columns())

@@ -1,4 +1,4 @@
-"""Long lists, cut into portions for one statement each."""
+"""Splitting long lists of values into portions that fit into one statement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Every database takes this many values in one statement.
+# Every database accepts so many values in one statement.
 PORTION = 1000
 # A node's key is two values.
 NODES = PORTION // 2

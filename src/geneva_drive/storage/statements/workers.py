@@ -1,4 +1,4 @@
-"""Statements on workers: which are alive, and which code they run."""
+"""Statements on workers: their heartbeats, and the code that they run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 class Workers:
-    """The rows of `workers`, with the database's time: the clocks of machines differ."""
+    """The rows of `workers`, with times from the database, as the clocks of machines differ."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._table = tables.workers
@@ -47,9 +47,9 @@ class Workers:
         )
 
     def beat(self, connection: Connection, worker_id: str, trouble: str | None = None) -> bool:
-        """Renew the lease; False if another worker has declared this one dead.
+        """Renew the lease; False if another worker has declared this worker lost.
 
-        `trouble` is what the worker waits for from the database.
+        `trouble` is the database trouble that the worker is waiting out.
         """
         c = self._table.c
         statement = (
@@ -60,7 +60,7 @@ class Workers:
         return connection.execute(statement).rowcount == 1
 
     def stop(self, connection: Connection, worker_id: str) -> None:
-        """Mark a worker as stopped; its row still shows for a while which code it ran."""
+        """Mark a worker as stopped; its row is kept for a while, and shows which code it ran."""
         now = self._dialect.now()
         connection.execute(
             update(self._table)
@@ -69,7 +69,7 @@ class Workers:
         )
 
     def all(self, connection: Connection, lease: timedelta) -> list[WorkerRecord]:
-        """Return all workers, each judged by its own lease; `lease` is for those that have none.
+        """Return all workers, each judged by its own lease, or by `lease` if it has none.
 
         A process with a shorter lease must not take the work of healthy workers.
         """
@@ -92,7 +92,7 @@ class Workers:
         ]
 
     def bury(self, connection: Connection, worker_ids: Sequence[str], last_heard: datetime) -> None:
-        """Delete workers without a heartbeat since then."""
+        """Delete workers without a heartbeat since `last_heard`."""
         c = self._table.c
         connection.execute(
             delete(self._table).where(c.id.in_(worker_ids), c.heartbeat_at <= last_heard)

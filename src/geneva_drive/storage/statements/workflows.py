@@ -62,17 +62,17 @@ class Workflows:
         return {row["id"]: WorkflowRecord.of(row) for row in rows.mappings()}
 
     def analyze(self, connection: Connection) -> None:
-        """Update the statistics after the states of very many workflows changed."""
+        """Update the table's statistics, after the states of very many workflows changed."""
         self._dialect.analyze(connection, self._table)
 
     def last_id(self, connection: Connection) -> Key | None:
-        """Return the highest id, of which there is none if no workflow was ever created."""
+        """Return the highest id; None if there are no workflows."""
         key = self._table.c.id
         found: Key | None = connection.scalar(select(key).order_by(key.desc()).limit(1))
         return found
 
     def is_ended(self, connection: Connection, workflow_id: Key) -> bool:
-        """True if a workflow has ended or is gone: only ended ones are deleted."""
+        """True if a workflow has ended or was deleted: only ended workflows are deleted."""
         c = self._table.c
         state = connection.scalar(select(c.state).where(c.id == workflow_id))
         return state is None or WorkflowState(state) in ENDED_WORKFLOW_STATES
@@ -95,13 +95,13 @@ class Workflows:
         return self._dialect.lock(query)
 
     def adopt(self, connection: Connection, ids: Sequence[Key], execution_id: Key) -> None:
-        """Make children those of a further attempt at the node that started them."""
+        """Assign children to a further attempt at the node that started them."""
         if ids:
             statement = update(self._table).where(self._table.c.id.in_(ids))
             connection.execute(statement.values(parent_execution_id=execution_id))
 
     def unlocked(self, connection: Connection, ids: Iterable[Key]) -> set[Key]:
-        """Return the workflows that are not locked right now, and lock them."""
+        """Lock and return the workflows that are not locked by others."""
         query = select(self._table.c.id).where(self._table.c.id.in_(sorted(set(ids))))
         return set(connection.scalars(self._dialect.lock(query, skip_locked=True)))
 
@@ -112,14 +112,14 @@ class Workflows:
         state: WorkflowState,
         values: Mapping[str, Any],
     ) -> int:
-        """Update workflows that are still in `state`, and count them."""
+        """Update workflows that are still in `state`; return their number."""
         write = self.moving(ids, state, values)
         return connection.execute(write.statement, write.values).rowcount
 
     def moving(
         self, ids: Sequence[Key], state: WorkflowState, values: Mapping[str, Any]
     ) -> KeptWrite:
-        """Return the write that does this."""
+        """Return the write of `move`."""
         given = {"ids": ids, "former": state, **new_values(values)}
         return KeptWrite(self._moving(tuple(values)), given)
 
@@ -173,10 +173,10 @@ class Workflows:
     def ended_and_awaited(
         self, connection: Connection, limit: int, passed_over: Collection[Key] = ()
     ) -> list[WorkflowRecord]:
-        """Return workflows that have ended although a node still waits for them."""
+        """Return ended workflows for which a node still waits."""
         e, c = self._tables.step_executions.c, self._table.c
         is_awaited = (e.child_id == c.id) & (e.state == StepState.WAITING)
-        # By the few waiting nodes: the ended workflows are all of history.
+        # Start from the few waiting nodes: the ended workflows are the whole history.
         has_ended = self._dialect.unindexed(c.state).in_(ENDED_WORKFLOW_STATES)
         query = (
             select(self._table)
@@ -209,7 +209,7 @@ class Workflows:
     def expired(
         self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
     ) -> list[WorkflowRecord]:
-        """Return ongoing workflows whose time is over, unless they are to be canceled anyway."""
+        """Return ongoing workflows past their timeout, except those with a requested cancel."""
         c = self._table.c
         query = (
             select(self._table)
@@ -224,7 +224,7 @@ class Workflows:
         return [WorkflowRecord.of(row) for row in connection.execute(query).mappings()]
 
     def ready_types(self, connection: Connection, among: Sequence[str]) -> list[str]:
-        """Return which of these types have a ready workflow."""
+        """Return the types, among these, that have a ready workflow."""
         c = self._table.c
         ready: list[str] = []
         for some in portions(among, _TYPES_AT_ONCE):
@@ -239,7 +239,7 @@ class Workflows:
     ) -> tuple[Sequence[Key], Key | None]:
         """Return the orphans among the next `portion` ready workflows of a type, by id.
 
-        The second value is the portion's last id, or None if it was the last portion.
+        The second value is the portion's last id, or None for the last portion.
         """
         c, e = self._table.c, self._tables.step_executions.c
         following = self._dialect.along_index(
@@ -251,7 +251,7 @@ class Workflows:
         last: Key | None = connection.scalar(following.offset(portion - 1).limit(1))
         walk = [c.state == WorkflowState.READY, c.type == type_name]
         is_active = [e.workflow_id == c.id, is_active_execution(self._tables)]
-        # Said of the executions too: otherwise a merge join reads all outside this portion.
+        # Bound the executions, too: otherwise a merge join reads all executions.
         for key, conditions in ((c.id, walk), (e.workflow_id, is_active)):
             if after is not None:
                 conditions.append(key > after)
@@ -292,7 +292,7 @@ class Workflows:
     def _ended(self, before: datetime, passing_over: Collection[Key]) -> list[Select[Any]]:
         """Return a query for each column of an ending: each has its own index."""
         c = self._table.c
-        # Not `IN` the ended states: SQLite would walk through the index of states instead.
+        # No `IN` with the ended states: SQLite would read the index of states instead.
         conditions = [
             c.state.not_in(STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES),
             or_(c.parent_execution_id.is_(None), ~self._is_awaited()),
@@ -305,7 +305,7 @@ class Workflows:
         ]
 
     def _is_awaited(self) -> ColumnElement[bool]:
-        """True if the node that started a workflow still waits, for this branch or another."""
+        """True if the node that started a workflow still waits, for it or for a sibling."""
         e = self._tables.step_executions.c
         is_parent = e.id == self._table.c.parent_execution_id
         return exists(select(e.id).where(is_parent, e.state == StepState.WAITING))

@@ -1,4 +1,4 @@
-"""Claims: how many executions to claim (`prefetch`), and whose turn it is (`fairness`).
+"""Claims: how many executions to claim (`prefetch`), and which workflow's turn it is (`fairness`).
 
 Start with `claimer`, which claims what is due.
 """

@@ -51,10 +51,11 @@ def claim_due(
 
 
 def find_behind(environment: Environment, identity: Identity, crowding: Claimed) -> Key | None:
-    """Return an execution that waits in the same lane behind a workflow with many executions.
+    """Return a due execution of another workflow, in a lane that `crowding`'s workflow fills.
 
-    It came after them, so it is among the newest that are due. If several workflows are found, one
-    is chosen at random: a second workflow with many executions must not win each time.
+    Such an execution was added later, so it is among the newest that are due. If several workflows
+    are found, one is chosen at random: a second workflow with many executions must not win each
+    time.
     """
     store, execution = environment.store, crowding.execution
     newest = store.read_at_once(
@@ -74,7 +75,7 @@ def find_behind(environment: Environment, identity: Identity, crowding: Claimed)
 
 
 def _is_outranked(environment: Environment, identity: Identity, priority: int) -> bool:
-    """True if something more urgent is due that this worker serves."""
+    """True if an execution of a higher priority is due that this worker serves."""
     store, types = environment.store, identity.served_types()
     top = store.read(
         lambda connection: store.executions.top_priority(
@@ -114,7 +115,7 @@ def _claimed(execution: ExecutionRecord, workflow: WorkflowRecord, token: str) -
 
 
 def _whole(environment: Environment, claimed: list[Claimed]) -> list[Claimed]:
-    """Read what executions of stored graphs and of documents need beside their rows."""
+    """Return the claims with the stored nodes and documents that their executions need."""
     announced = _announced(environment, claimed)
     return with_documents(environment, with_stored_nodes(environment, announced))
 

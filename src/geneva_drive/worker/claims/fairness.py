@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from geneva_drive.engine.claimed_execution import Claimed
 
-_MANY = 16  # executions of one workflow, claimed one after the other
+_MANY = 16  # executions of one workflow, claimed one after another
 
 
 Lane = tuple[str, str]  # the executions of one type on one queue
@@ -16,8 +16,8 @@ Lane = tuple[str, str]  # the executions of one type on one queue
 class Turns:
     """Notices that one workflow fills the head of a lane, as a large fan-out does.
 
-    Other workflows would wait until the last of its executions is done. So they get every other
-    turn.
+    Other workflows would wait until the last of its executions is done, so every other turn is
+    theirs.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Turns:
         self._is_others = False
 
     def note(self, claimed: Sequence[Claimed]) -> None:
-        """Note what was claimed in the order of the lanes; if nothing was, nothing waits."""
+        """Count claims, in the order of their lanes; if there are none, no workflow waits."""
         if not claimed:
             self._in_a_row.clear()
         for one in claimed:
@@ -35,7 +35,7 @@ class Turns:
             self._in_a_row[_lane(one)] = (one, count + 1 if is_same else 1)
 
     def crowding(self) -> Claimed | None:
-        """Return an execution of a workflow that fills its lane; None if it is not others' turn."""
+        """Return an execution of a workflow that fills its lane, every other time; else None."""
         crowds = [last for last, count in self._in_a_row.values() if count >= _MANY]
         if not crowds:
             return None

@@ -1,4 +1,4 @@
-"""How many executions to claim ahead, by how fast this worker gets its steps done."""
+"""How many executions to claim ahead, given the rate at which this worker completes steps."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import threading
 import time
 from collections.abc import Callable
 
-# Claim ahead what will be done within this time. It is long enough that no thread waits for a claim
-# and that commits come in groups, and so short that another worker would hardly begin it earlier.
+# Claim ahead the steps that will be done within this time. It is long enough that no thread waits
+# for a claim and that commits come in groups, and so short that another worker would hardly begin
+# them earlier.
 _AHEAD = 0.05
 _MOST_AHEAD = 500
 _MEASURED_OVER = 0.02
-_FORGOTTEN_AFTER = 0.2  # seconds in which no step ended: those due now may take much longer
+_FORGOTTEN_AFTER = 0.2  # seconds in which no step ended: the steps due now may take much longer
 # If commits are slow (a remote database), claim more ahead: with few steps running during a commit,
-# the next group would stay as small.
+# the next group of outcomes would be just as small.
 _COMMITS_AHEAD = 2
-_LONGEST_COMMIT = 0.5  # a longer one is an outage, during which other workers should have the work
+_LONGEST_COMMIT = 0.5  # a longer one is an outage, during which other workers should claim
 
 
 class Prefetch:
-    """Measures steps per second.
+    """Measures steps per second, and the time that commits take.
 
-    A worker whose steps take seconds holds nothing ready: another one would have begun them.
+    A worker whose steps take seconds claims nothing ahead: another worker could begin it sooner.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,7 +32,7 @@ class Prefetch:
         self._since = clock()
         self._rate = 0.0
         self._commit = 0.0  # seconds
-        self._staying = 0.0  # the share of ended steps that were followed by one on their thread
+        self._staying = 0.0  # the share of ended steps whose thread got a next step
 
     def committed(self, seconds: float) -> None:
         """Note how long the commit of a group took."""
@@ -40,11 +41,11 @@ class Prefetch:
 
     @property
     def leaves(self) -> bool:
-        """True if most steps that ended lately left their thread without a next step."""
+        """True if most steps of the last group left their thread without a next step."""
         return self._staying < 0.5  # noqa: PLR2004 - most
 
     def ended(self, count: int, followed: int = 0) -> None:
-        """Note that steps have ended, some of them followed by a next step at once."""
+        """Count ended steps, of which `followed` have a next step that starts immediately."""
         with self._lock:
             self._count += count
             self._staying = followed / count
@@ -55,7 +56,7 @@ class Prefetch:
                 self._count, self._since = 0, now
 
     def stalled(self) -> None:
-        """Hold nothing ready until steps end again: what was held had to be released."""
+        """Claim nothing ahead until steps end again: waiting claims had to be released."""
         with self._lock:
             self._rate = 0.0
 

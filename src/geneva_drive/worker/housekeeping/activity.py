@@ -1,8 +1,8 @@
 """Every `heartbeat_interval`: count the executions that ended, minute by minute, for charts.
 
 A minute is counted when it is over, and once more ten minutes later: an outcome may be committed
-late, by a worker with a slow clock or connection. Each count replaces the one before, and the marks
-move only if no other worker has moved them, so nothing is counted twice.
+late, by a worker with a slow clock or connection. The second count replaces the first, and the
+marks move only if no other worker has moved them, so nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from geneva_drive.worker.housekeeping.duty import Duty, Round
 MINUTE = timedelta(minutes=1)
 HALF_HOUR = timedelta(minutes=30)  # for charts of days and weeks
 SETTLED_AFTER = timedelta(minutes=10)
-_COUNTED_AT_FIRST = timedelta(days=7)  # of a database that was used before it had counters
+_COUNTED_AT_FIRST = timedelta(days=7)  # in a database that was used before it had counters
 _MINUTES_KEPT = timedelta(hours=26)
 _HALF_HOURS_KEPT = timedelta(days=60)
 _MINUTES_PER_ROUND = 10
@@ -41,7 +41,7 @@ def duty(every: timedelta) -> Duty:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Minutes that were counted, up to a moment."""
+    """The minutes up to `until` in which executions ended, with their counts."""
 
     until: datetime
     minutes: list[datetime]
@@ -61,21 +61,21 @@ def _do_round(environment: Environment) -> Round:
     settled = min(settling, marks.counted_until)
     if marks.counted_until >= over and marks.settled_until >= settled:
         return Round(0, has_more=False)
-    # Counted in a transaction that only reads: SQLite has one writer.
+    # Count in a transaction that only reads: SQLite has one writer.
     with store.reading() as connection:
         first = _count(connection, store, marks.counted_until, over)
         again = _count(connection, store, marks.settled_until, settled)
     if not first.minutes and not again.minutes and over - marks.settled_until < HALF_HOUR:
-        return Round(0, has_more=False)  # an idle database is left alone
+        return Round(0, has_more=False)  # write nothing to an idle database
     after = ActivityMarks(first.until, again.until)
     is_own = store.write(lambda c: _save(c, store, marks, after, [again, first], now))
     is_behind = first.until < over or again.until < min(settling, first.until)
-    # Counters are a by-product, which is not counted as a change.
+    # Counters are a by-product and do not count as changes.
     return Round(0, has_more=is_own and is_behind)
 
 
 def _count(connection: Connection, store: Store, start: datetime, end: datetime) -> _Counted:
-    """Count the next few minutes of a window in which anything ended."""
+    """Count the ends in the next few minutes of a window; minutes without any are skipped."""
     found = _Counted(end, [], [])
     while start < end:
         first = store.activity.first_end(connection, start, end)
@@ -112,7 +112,7 @@ def _save(
 
 
 def _fold(connection: Connection, store: Store, start: datetime, end: datetime) -> None:
-    """Add up the minutes of half hours in which every minute is settled."""
+    """Sum up the minutes of each half hour whose minutes are all settled."""
     totals: Counter[tuple[datetime, str, StepState]] = Counter()
     for one in store.activity.between(connection, MINUTE, start, end):
         totals[beginning_of(HALF_HOUR, one.began_at), one.type, one.state] += one.total

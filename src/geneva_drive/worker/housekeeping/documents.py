@@ -1,4 +1,4 @@
-"""Every `heartbeat_interval`: learn which documents are triggered, and cancel expired workflows."""
+"""Every `heartbeat_interval`: read the triggers of documents, and cancel expired workflows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of a housekeeping duty."""
+"""A housekeeping duty: its name, its interval, and the round that it repeats."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from geneva_drive.engine.environment import Environment
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The result of looking at one batch."""
+    """The result of one round, that is, of one batch."""
 
     changed: int
-    has_more: bool  # another round would find something at once
+    has_more: bool  # another round would find work now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Duty:
     every: timedelta
     do_round: Callable[[Environment], Round]
     max_rounds: int = 1
-    is_rung: bool = False  # a hint that something may be due starts it at once
+    is_rung: bool = False  # a hint that something may be due starts a round immediately
 
     def do(self, environment: Environment) -> int:
         """Do rounds while there is more, up to `max_rounds`; return the number of changes."""
@@ -41,8 +41,7 @@ class Duty:
             changed += done.changed
             if not done.has_more:
                 break
-            # Rest as long as the round took: the database may have one writer only, and steps
-            # wait for it.
+            # Rest as long as the round took: if the database has one writer, steps wait for it.
             time.sleep(time.monotonic() - started)
         return changed
 

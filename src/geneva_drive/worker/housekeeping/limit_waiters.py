@@ -1,4 +1,4 @@
-"""Executions parked at a limit: let them ask again when the limit has room."""
+"""Executions parked at a limit: wake them when the limit has free slots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 
 class LimitWaiters:
-    """Looks at limits for one worker, and skips rows that the database refuses to change."""
+    """Checks limits for one worker, and skips rows that the database refuses to change."""
 
     def __init__(self, environment: Environment, queues: Sequence[str] | None = None) -> None:
         self._environment = environment
@@ -20,11 +20,11 @@ class LimitWaiters:
         self._refusals = Refusals("Execution %s waits for a limit and cannot be woken")
 
     def wake_due(self) -> int:
-        """Look at the limits whose next look is due; return how many executions may ask again."""
+        """Check the limits whose next check is due; return how many executions were woken."""
         return self._look(waiters.due(self._environment))
 
     def wake_for(self, freed: Collection[str]) -> int:
-        """Look at limits with a freed slot; return how many executions may ask again."""
+        """Check limits with a freed slot; return how many executions were woken."""
         return self._look(waiters.awaited(self._environment, freed)) if freed else 0
 
     def _look(self, keys: Sequence[str]) -> int:
@@ -47,7 +47,7 @@ class LimitWaiters:
                 self._environment, [one], lambda only: self._wake([key], only)
             )
             if not gone and one not in refused:
-                break  # the limit has no more room
+                break  # the limit has no free slot left
             count += gone
         return count
 

@@ -13,7 +13,7 @@ _BATCH = 200
 
 
 class LongPauses:
-    """Makes a dead letter of each workflow that was not resumed in time."""
+    """Makes a dead letter of each workflow that was paused for longer than the timeout."""
 
     def __init__(self, timeout: timedelta) -> None:
         self._timeout = timeout

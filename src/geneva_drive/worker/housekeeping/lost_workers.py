@@ -14,8 +14,8 @@ from geneva_drive.worker.housekeeping.duty import Duty, Round
 class LostWorkers:
     """Recovers a batch in each round, and skips claims that cannot be recovered.
 
-    `may_judge` is false after this worker missed its own heartbeat: then it cannot tell whether the
-    others are lost, or the database was unavailable for all.
+    `may_judge` returns False after this worker missed its own heartbeat: then the others may be
+    lost, or the database was unavailable for all.
     """
 
     def __init__(self, may_judge: Callable[[], bool]) -> None:

@@ -20,12 +20,12 @@ _PORTION = 10_000
 class Orphans:
     """Walks through the ready workflows of this process's classes, a portion in each round.
 
-    Our code makes no orphans; only edits by hand, a restored backup or a bug do. So there is no
-    hurry, and looking at all of them at once would cost too much with a million sleepers.
+    The engine makes no orphans; only edits by hand, a restored backup or a bug do. So there is no
+    hurry, and a round over all ready workflows would cost too much with a million sleepers.
     """
 
     def __init__(self) -> None:
-        self._types: list[str] = []  # that this walk has not finished
+        self._types: list[str] = []  # the types that this walk has not finished
         self._after: Key | None = None
         self._refusals = Refusals("Workflow %s has nothing scheduled and cannot be adopted")
 
@@ -40,7 +40,7 @@ class Orphans:
         return Round(adopted, has_more=False)
 
     def _next_portion(self, environment: Environment) -> Sequence[Key]:
-        """Return the orphans of the next portion; the walk moves on even if adopting them fails."""
+        """Return the orphans of the next portion; the walk advances even if adopting them fails."""
         store = environment.store
         with store.reading() as connection:
             found, self._after = store.workflows.orphans(
@@ -64,7 +64,7 @@ class Orphans:
 
 
 def _ready_types(environment: Environment) -> list[str]:
-    """Return the types that have ready workflows: most may have none."""
+    """Return the types that have ready workflows; most types may have none."""
     store, types = environment.store, registry.types()
 
     def read(connection: Connection) -> list[str]:

@@ -31,7 +31,7 @@ class Refusals:
     def batch(
         self, environment: Environment, at_once: Callable[[], T], one_by_one: Callable[[], T]
     ) -> T:
-        """Change a batch; if one of its rows makes that fail, change them one by one."""
+        """Change a batch; if one of its rows is refused, change them one by one."""
         try:
             return at_once()
         except (DBAPIError, ChangedUnderLock) as error:

@@ -69,7 +69,7 @@ class Retention:
 
 
 def _delete_runs(environment: Environment, before: datetime) -> int:
-    """Delete a batch of old runs of schedules; without any, nothing is written."""
+    """Delete a batch of old runs of schedules; write nothing if there are none."""
     store = environment.store
     old = store.read(lambda connection: store.schedule_runs.old(connection, before, _BATCH))
     return store.write(lambda connection: store.schedule_runs.delete(connection, old)) if old else 0
@@ -78,7 +78,7 @@ def _delete_runs(environment: Environment, before: datetime) -> int:
 def prune(
     environment: Environment, span: timedelta, progress: Callable[[int], None] | None = None
 ) -> int:
-    """Delete all that ended longer ago than `span`; call `progress` with the count per batch."""
+    """Delete workflows that ended longer ago than `span`; `progress` gets the count per batch."""
     retention, before = Retention(), environment.clock.now() - span
 
     def do_round() -> Round:
@@ -98,6 +98,6 @@ def duty(every: timedelta, span: timedelta) -> Duty:
         do_round=lambda environment: retention.delete_before(
             environment, environment.clock.now() - span
         ),
-        # Up to ten thousand: a busy worker ends about a thousand workflows each second.
+        # Up to 10,000 workflows each time: a busy worker ends about a thousand each second.
         max_rounds=50,
     )

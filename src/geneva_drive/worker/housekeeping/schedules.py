@@ -1,4 +1,4 @@
-"""Schedules of the classes that this worker has: register them, and fire the runs that are due."""
+"""Schedules of the classes that this worker has: register them, and fire the due runs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 logger = logging.getLogger(__name__)
 
-_REST = 0.25  # seconds for which a schedule that another process holds is left alone
+_REST = 0.25  # seconds before a schedule that another process has locked is tried again
 
 
 class DueSchedules:
-    """Fires due schedules, one transaction each; without schedules it asks the database nothing."""
+    """Fires due schedules, one transaction each; without schedules it sends no statement."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._refusals = Refusals("Schedule %s cannot be fired")
-        self._held: dict[str, float] = {}  # until when to leave it alone
+        self._held: dict[str, float] = {}  # schedule -> when to try it again
 
     def register(self) -> None:
-        """Bring new schedules of this process to the database."""
+        """Store the new schedules of this process."""
         registration.register_served(self._environment)
 
     def types(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Every ten seconds: report workflows that made no progress for longer than `stale_after`."""
+"""Every `heartbeat_interval`: report workflows without progress for longer than `stale_after`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BATCH = 200
 
 
 class StaleWorkflows:
-    """Makes a dead letter of each, and stops nothing. Without `stale_after` it asks nothing."""
+    """Makes a dead letter of each, and stops nothing. Without `stale_after`, sends no statement."""
 
     def __init__(self) -> None:
-        self._refusals = Refusals("The standstill of workflow %s cannot be reported")
+        self._refusals = Refusals("Workflow %s makes no progress, which cannot be recorded")
 
     def __call__(self, environment: Environment) -> Round:
         found = find_suspects(environment, _BATCH + len(self._refusals.keys))

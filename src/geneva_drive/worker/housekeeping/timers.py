@@ -1,4 +1,4 @@
-"""Sleeping executions, deadlines and schedules: act when their time has come."""
+"""Timers: wake sleeping executions, and act on passed deadlines and due schedules."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Timers:
         self._looks_at = time.monotonic()
 
     def wake_due(self) -> Round:
-        """Make a batch of executions claimable that are due or may ask their limit again.
+        """Wake a batch of executions that are due or whose limit has free slots.
 
-        Deadlines that have passed are handled, and due runs of schedules are fired.
+        Also act on passed deadlines, and fire due schedules.
         """
         self._schedules.register()
         woken, has_more = self._wake()
@@ -76,7 +76,7 @@ class Timers:
         return self._refusals.each(self._environment, due, wake)
 
     def look(self) -> int:
-        """Wake what is due, and note when the next sleeper wakes; return how many were woken."""
+        """Wake due sleepers, and note when the next one wakes; return the number of changes."""
         self._looks_at = time.monotonic() + _LOOK_INTERVAL
         self._schedules.register()
         self._next = self._read_next()
@@ -89,11 +89,11 @@ class Timers:
         return done.changed
 
     def look_now_and_then(self) -> int:
-        """Look, unless the last look was a moment ago."""
+        """Call `look`, unless it was called a moment ago."""
         return self.look() if time.monotonic() >= self._looks_at else 0
 
     def until_next(self, rest: float) -> float:
-        """Return `rest`, or the seconds until the next sleeper wakes if those are fewer."""
+        """Return `rest`, or the seconds until the next sleeper wakes if that is sooner."""
         if self._next is None:
             return rest
         until = (self._next - self._environment.clock.now()) / timedelta(seconds=1)

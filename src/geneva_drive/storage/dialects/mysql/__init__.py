@@ -1,1 +1,1 @@
-"""MySQL and MariaDB: open `dialect.py` first."""
+"""MySQL and MariaDB; start with `dialect.py`."""

@@ -1,4 +1,4 @@
-"""The claim on MySQL and MariaDB: find, lock, update and read, as UPDATE cannot return rows."""
+"""The claim on MySQL and MariaDB: select, lock, update and read, as UPDATE cannot return rows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def claim(
 def _lock_free(
     connection: Connection, free: Select[Any], ids: Sequence[Key], limit: int
 ) -> list[Key]:
-    """Lock no more than is claimed, so that a worker claiming at the same moment gets the next."""
+    """Lock only the rows to claim, so that a worker that claims concurrently gets the next ones."""
     taken: list[Key] = []
     while ids and len(taken) < limit:
         wanted = limit - len(taken)
@@ -82,13 +82,13 @@ def _named(connection: Connection, tables: Tables, request: ClaimRequest) -> lis
 
 
 class _ClaimStatements:
-    """The statements that are the same for every claim, built once per set of tables."""
+    """The statements of every claim, built once per set of tables."""
 
     def __init__(self, tables: Tables) -> None:
         executions, workflows = tables.step_executions, tables.workflows
         listed = executions.c.id.in_(bindparam("ids", expanding=True))
         free = select(executions.c.id).where(listed, executions.c.claimable)
-        # MySQL would choose the index of what is claimable, and lock everything in it.
+        # MySQL would choose the index of claimable rows, and lock all of them.
         self.free = force_index(free, executions, "PRIMARY")
         self.take = (
             update(executions)
@@ -99,7 +99,7 @@ class _ClaimStatements:
                 wakes_at=None,
                 worker_id=bindparam("claimed_by"),
                 claim_token=bindparam("under_token"),
-                # A clock that is behind must not start an execution before it was created.
+                # A slow clock must not start an execution before it was created.
                 started_at=func.coalesce(
                     executions.c.started_at, later(executions.c.created_at, bindparam("now"))
                 ),

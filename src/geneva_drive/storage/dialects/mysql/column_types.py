@@ -11,7 +11,7 @@ from geneva_drive.storage.schema.column_types import ColumnTypes
 
 
 class MySQLTypes(ColumnTypes):
-    # SQLAlchemy's types are imported when used: they take longer to load than all of our modules.
+    # SQLAlchemy's types are imported on use: loading them takes longer than loading this package.
 
     def moment(self) -> TypeEngine[datetime]:
         from sqlalchemy.dialects.mysql import DATETIME
@@ -22,7 +22,7 @@ class MySQLTypes(ColumnTypes):
         from sqlalchemy.dialects.mysql import VARCHAR
 
         # With the default collations 'abc' equals 'ABC', and with utf8mb4_bin it equals 'abc '.
-        # The binary collation without padding has another name on each server.
+        # The binary collation without padding has a different name on each server.
         is_mariadb = getattr(dialect, "is_mariadb", False)
         collation = "utf8mb4_nopad_bin" if is_mariadb else "utf8mb4_0900_bin"
         return VARCHAR(length, charset="utf8mb4", collation=collation)

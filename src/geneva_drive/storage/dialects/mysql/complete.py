@@ -16,10 +16,11 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
-# Each workflow is locked before its execution, in the order of ids. The indexes are named: on a
-# small table the optimizer prefers a scan, which would wait for rows that others have locked.
-# The subqueries lock nothing and see what was committed when the statement began. If a workflow
-# changed while the statement waited for its lock, their results are stale, and it is not written.
+# Each workflow is locked before its execution, in the order of ids. The indexes are forced: on a
+# small table the optimizer prefers a scan, which would wait for rows that other workers have
+# locked. The subqueries lock nothing and see what was committed when the statement began. If a
+# workflow changed while the statement waited for its lock, their results are stale, and its
+# completion is not written.
 _LOCKED = """
 SELECT e.id, e.claim_token, CAST(w.updated_at AS CHAR),
     (SELECT MAX(p.attempt_number) FROM {executions} p
@@ -44,7 +45,7 @@ SET e.state = 'completed', {outcome}, e.claim_token = NULL, e.finished_at = {now
     w.updated_at = {now}
 WHERE e.id IN ({execution_ids}) AND e.state = 'in_progress' AND w.state = 'ready'
 """
-# The keys and numbers of a row come first; `_form` writes the rest.
+# The workflow and attempt number of a row come first; `_form` returns the rest.
 _OF_ROW = ("workflow_id", "attempt_number")
 _OF_FORM = tuple(name for name in FOLLOW_UP_COLUMNS if name not in _OF_ROW)
 _ADDED = f"""
@@ -223,7 +224,7 @@ class _Writer:
         return f"CASE {' '.join(cases)} END"
 
     def _outranked(self, completions: Sequence[Completion]) -> str:
-        """Return the SQL that is true if something waits that outranks a follow-up of the batch."""
+        """Return the SQL condition that a due execution outranks a follow-up of the batch."""
         claimant = self._claimant
         priorities = [one.following.priority for one in completions if one.following]
         if claimant is None or not priorities:
@@ -256,7 +257,7 @@ class _Writer:
         return self._connection.exec_driver_sql(written, self._values.take())
 
     def _listed(self, ids: Iterable[Key]) -> str:
-        """Return keys as SQL literals: they are numbers or hexadecimal."""
+        """Return keys as SQL literals, which are safe: keys are numbers or hexadecimal."""
         if self._is_uuid:
             return ", ".join(f"'{key.hex}'" for key in ids)
         return ", ".join(map(str, ids))
@@ -282,7 +283,7 @@ def _alike(one: Completion, claims: bool) -> tuple[Any, ...]:
 
 
 class _Values:
-    """The values of a statement. Equal ones are sent once, because escaping them takes time."""
+    """The values of a statement. Equal values are sent once, because escaping them takes time."""
 
     def __init__(self) -> None:
         self._places: dict[str | None, str] = {}
@@ -304,5 +305,5 @@ class _Values:
 
 
 def _text(moment: datetime) -> str:
-    """Return a moment as the database writes it."""
+    """Return a moment in the format of the database."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")

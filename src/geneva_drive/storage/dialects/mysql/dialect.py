@@ -46,7 +46,7 @@ class MySQL(Dialect):
     quote = "`"
 
     def server_name(self, dialect: SQLAlchemyDialect) -> str:
-        # The URL may say mysql where a MariaDB answers.
+        # The URL may say mysql although the server is MariaDB.
         return "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
 
     def migration_lock(self, engine: Engine, patience: timedelta) -> AbstractContextManager[None]:
@@ -61,19 +61,19 @@ class MySQL(Dialect):
         cursor.connection.commit()
 
     def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:
-        # MySQL would rather read all of history, in the order of the claim index.
+        # MySQL would prefer to read the whole history, in the order of the claim index.
         return force_index(query, table, index)
 
     def without_match(
         self, query: Select[Any], table: Table, is_match: ColumnElement[bool]
     ) -> Select[Any]:
-        # For EXISTS, MariaDB starts a subquery for each row, or copies the other table.
+        # For EXISTS, MariaDB runs a subquery for each row, or copies the subquery's table.
         unmatched = [column.is_(None) for column in table.primary_key]
         return query.outerjoin(table, is_match).where(*unmatched)
 
     def by_key(self, statement: Update) -> Update:
-        # MySQL locks each row that an index passes over, and waits for those that are locked. By
-        # the claim token it would wait for all that a frozen worker had claimed with a row.
+        # MySQL locks every index row that it scans, and waits for locked ones. By the index on the
+        # claim token it would wait for all executions that a frozen worker had claimed together.
         for name in ("mysql", "mariadb"):
             statement = statement.with_hint("FORCE INDEX (PRIMARY)", dialect_name=name)
         return statement
@@ -117,17 +117,17 @@ class MySQL(Dialect):
         return complete(connection, tables, batch)
 
 
-# On checkout, not on connect: a user's engine may have connected before.
+# On checkout, not on connect: a user's engine may already have open connections.
 def _read_committed(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
     if record.info.get("geneva_prepared"):
         return
-    # REPEATABLE READ locks gaps between rows, and would make workers wait for one another.
+    # REPEATABLE READ locks gaps between rows, and would make workers wait for each other.
     with dbapi_connection.cursor() as cursor:
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     record.info["geneva_prepared"] = True
 
 
-# A lock's name is the server's, not the database's, and at most 64 characters long.
+# Names of locks are shared by all databases of a server, and are at most 64 characters long.
 _LOCK_NAME = "CONCAT('geneva_drive_', SHA1(DATABASE()))"
 
 

@@ -9,8 +9,8 @@ from geneva_drive.storage.dialects.trouble import Trouble
 DRIVERS = frozenset({"pymysql", "MySQLdb", "mysql", "mariadb", "aiomysql", "asyncmy"})
 
 _NO_SPACE = re.compile(r"[Ee]rr(or|code:?) 28\b|No space left")
-# A deadlock or a statement timeout has ended the whole transaction. SQLAlchemy, which then returns
-# to its savepoint, raises this in its place. The number is also that of a missing procedure.
+# A deadlock or a statement timeout ended the whole transaction. SQLAlchemy then rolls back to its
+# savepoint and raises this error instead. A missing procedure has the same number.
 _ROLLED_BACK = re.compile(r"\b1305\b.*SAVEPOINT \S+ does not exist")
 
 _NUMBERS = {
@@ -18,7 +18,7 @@ _NUMBERS = {
         *(2002, 2003, 2006, 2013, 2055),  # cannot connect, gone away, lost
         *(1053, 1927, 4031, 1158, 1159, 1160, 1161),  # shutdown, killed, idle, the network
         *(1040, 1203, 1226),  # too many connections
-        *(1044, 1045, 1049, 1129, 1130, 1698),  # turned away, no such database
+        *(1044, 1045, 1049, 1129, 1130, 1698),  # access denied, host blocked, no such database
     ),
     Trouble.READ_ONLY: (1290, 1792, 1836, 1874),
     Trouble.BUSY: (

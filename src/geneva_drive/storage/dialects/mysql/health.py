@@ -1,4 +1,4 @@
-"""Health checks of MySQL and MariaDB: what slows them down, or loses commits."""
+"""Health checks for MySQL and MariaDB: isolation, durability, old transactions, undo history."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def durability(connection: Connection) -> Iterator[Check]:
     yield problem(
         "durability",
         f"{words}: the last commits may be lost if the server crashes.",
-        "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's configuration.",
+        "SET GLOBAL innodb_flush_log_at_trx_commit = 1, also in the server's configuration.",
     )
 
 
@@ -60,7 +60,7 @@ def old_snapshots(connection: Connection, thresholds: Thresholds) -> Iterator[Ch
         found = (
             f"Connection {row.id} has a transaction open for {age}, "
             f"{'running a statement' if row.query else 'doing nothing'}. Old versions of rows are "
-            f"kept for it, which every claim has to pass."
+            f"kept for it, and every claim has to read past them."
         )
         judge = reminder if row.query else problem
         yield judge("old snapshots", found, f"End it in its program, or: KILL {row.id};")
@@ -75,6 +75,6 @@ def history(connection: Connection, thresholds: Thresholds) -> Iterator[Check]:
         return
     yield reminder(
         "history",
-        f"{length:,} changes wait to be purged, and every claim has to pass those of its rows.",
-        "End old transactions; SHOW ENGINE INNODB STATUS shows them, and how the purge goes on.",
+        f"{length:,} changes wait to be purged, and claims have to read past those of their rows.",
+        "End old transactions; SHOW ENGINE INNODB STATUS shows them and the progress of the purge.",
     )

@@ -1,4 +1,4 @@
-"""Inserts the rows that start a workflow on MySQL and MariaDB."""
+"""The insert of a new workflow and its first execution on MySQL and MariaDB."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def start(
 ) -> Started | None:
     """Insert both rows; None if an index refuses the workflow.
 
-    A refused statement leaves a MySQL transaction as it was.
+    On MySQL, a refused statement does not abort the transaction.
     """
     insert_workflow, insert_execution = _plain_inserts_for(tables)
     try:

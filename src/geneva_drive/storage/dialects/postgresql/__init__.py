@@ -1,1 +1,1 @@
-"""PostgreSQL: open `dialect.py` first."""
+"""PostgreSQL; start with `dialect.py`."""

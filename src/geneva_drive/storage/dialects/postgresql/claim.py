@@ -14,10 +14,10 @@ from geneva_drive.storage.dialects.claim_request import ClaimRequest, Row, Taken
 from geneva_drive.storage.schema.records import CLAIMED_WORKFLOW_COLUMNS, EXECUTION_COLUMNS
 from geneva_drive.storage.schema.tables import Tables
 
-# The candidates are found without locks: locking inside each lane would lock far more than is
+# The candidates are read without locks: locking inside each lane would lock far more rows than are
 # claimed. Rows that another worker is claiming are skipped. The result is in the order to run.
-# A plan may be made while the table is small, and is kept as it grows. A condition inside IS TRUE
-# that refers to both tables cannot be answered by an index or a scan: the keys find the rows.
+# The server may keep a plan that it made while the table was small. A condition inside IS TRUE that
+# refers to both tables matches no index or scan, so every plan finds the rows by their keys.
 _BY_LANES = """
 WITH lanes AS (
     SELECT e.id, e.priority{room},
@@ -54,7 +54,7 @@ _CLAIMED = """, claimed AS (
 SELECT {columns} FROM claimed e JOIN {workflows} w ON w.id = e.workflow_id
 ORDER BY e.priority DESC, e.turn, e.id
 """
-# No more of a queue than its free capacity.
+# At most as many executions of a queue as its free capacity.
 _PLACE = """, lane.room,
            row_number() OVER (PARTITION BY lane.queue ORDER BY e.priority DESC, e.id) AS place"""
 
@@ -66,7 +66,7 @@ def _statement_for(
     """Return the statement for this number of types and queues.
 
     The numbers and the reach are part of its text. As a list or a parameter they would be unknown
-    to the planner, which would then plan the statement each time.
+    to the planner, which would then plan the statement anew each time.
     """
     lanes = f"(VALUES {_each(types, '%(type_{0})b::text')}) AS t(type)"
     if queues is not None:
@@ -131,7 +131,7 @@ def claim(connection: Connection, tables: Tables, request: ClaimRequest) -> Sequ
         statement = _named_statement_for(*kind)
         values |= {"named": request.named}
     else:
-        # Rounded up to a power of two, for few different statements.
+        # Round the reach up to a power of two, for few different statements.
         statement = _statement_for(*kind, 1 << (request.reach - 1).bit_length())
         rooms = (request.queues or {}).values()
         values |= {"limit": request.limit} | {f"room_{n}": room for n, room in enumerate(rooms)}

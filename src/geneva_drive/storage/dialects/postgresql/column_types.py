@@ -13,7 +13,7 @@ class PostgreSQLTypes(ColumnTypes):
     keeps_time_zone = True
 
     def moment(self) -> TypeEngine[datetime]:
-        # Imported here: SQLAlchemy's dialect takes longer to load than all of our modules.
+        # Imported on use: loading SQLAlchemy's dialect takes longer than loading this package.
         from sqlalchemy.dialects.postgresql import TIMESTAMP
 
         return TIMESTAMP(timezone=True, precision=6)

@@ -1,4 +1,4 @@
-"""Several writes by one statement on PostgreSQL, in one round trip."""
+"""Several writes in one statement on PostgreSQL, for one round trip."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from geneva_drive.storage.dialects.kept_writes import KeptWrite
 def execute(
     connection: Connection, writes: Sequence[KeptWrite], notice: Notice | None
 ) -> list[int]:
-    """Execute the writes; return how many rows each wrote.
+    """Execute the writes; return the row count of each.
 
     All parts see the tables as they were before the statement, so no two may write the same row.
     """
@@ -44,7 +44,7 @@ def execute(
 
 @lru_cache(maxsize=128)
 def _combined(statements: tuple[Insert | Update, ...], tells: bool) -> Select[Any]:
-    """Return the statement; the same kept statements always combine to the same one."""
+    """Return the combined statement, which is the same for the same kept statements."""
     parts = [
         _with_own_names(statement, place).returning(literal_column("1")).cte(f"write_{place}")
         for place, statement in enumerate(statements)
@@ -56,7 +56,7 @@ def _combined(statements: tuple[Insert | Update, ...], tells: bool) -> Select[An
 
 
 def _with_own_names(statement: Insert | Update, place: int) -> Any:
-    """Return the statement with parameters that no other one of the same list has."""
+    """Return the statement with parameter names that are unique within the combined statement."""
 
     def renamed(element: Any, **_: Any) -> Any:
         if isinstance(element, BindParameter) and not element.unique:

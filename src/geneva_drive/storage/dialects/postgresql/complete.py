@@ -38,14 +38,14 @@ _GIVEN = (
     ("ancestry_hash", "text"),
 )
 
-# And those of a batch with decisions.
+# The values of each completion in a batch with decisions.
 _WITH_RESULTS = (*_GIVEN, ("outcome", "text"), ("result", "text"))
 
-# Workflows are locked in the order of their ids, then checked: a request made at the same moment
-# is seen, and there are no deadlocks. Each part takes its rows from the one before, so a row ends
-# before its follow-up is inserted: the index of "one active per workflow" is never violated.
-# A condition inside IS TRUE cannot use an index: the keys find the rows, whatever the statistics
-# say. No two lists are joined: that would be quadratic.
+# Workflows are locked in the order of their ids, then checked: so a concurrent pause or cancel is
+# seen, and there are no deadlocks. Each CTE reads the previous one, so an execution is completed
+# before its follow-up is inserted, and the index of "one active per workflow" is never violated.
+# A condition inside IS TRUE cannot use an index: the rows are found by their keys, whatever the
+# statistics say. Joining two lists would be quadratic.
 _STATEMENT = """
 WITH given AS (
     {given}
@@ -108,10 +108,10 @@ _FOLLOW_UP = {
     "started_at": "CASE WHEN m.claims THEN %(now)b::timestamptz END",
     "ancestry_hash": "m.ancestry_hash",
 }
-# Always true, but makes the planner expect very few rows. A plan may be made while the tables are
-# small, and is kept as they grow: expecting many rows, it would scan the whole table.
+# Always true, but makes the planner expect very few rows. The server may keep a plan that it made
+# while the tables were small: if it expected many rows, it would scan the whole table.
 _FEW = "g.token = g.token || '' AND g.step_name = g.step_name || ''"
-# Checked once for the least urgent of the batch; for each one only if that is outranked.
+# Checked once for the least urgent follow-up of a batch. If that is outranked, each is checked.
 _CLAIMS_OF_ONE = "g.may_claim AND NOT {least}"
 _CLAIMS = "g.may_claim AND (NOT {least} OR NOT {own})"
 _OUTRANKED = """EXISTS (
@@ -171,7 +171,7 @@ def _claimant_values(claimant: Claimant, completions: Sequence[Completion]) -> d
         "claim_token": claimant.claim_token,
         "least": min((one.following.priority for one in completions if one.following), default=0),
     }
-    # Not as lists: the driver takes longer for a list than for the whole statement.
+    # No lists: the driver takes longer to send a list than to execute the whole statement.
     values |= {f"type_{number}": name for number, name in enumerate(claimant.types)}
     values |= {f"queue_{number}": name for number, name in enumerate(claimant.queues or ())}
     return values
@@ -246,7 +246,7 @@ def _claims(lanes: _Lanes | None, executions: str, *, is_one: bool) -> str:
         return "false"
     types, queues = lanes
     if not types or queues == 0:
-        return "g.may_claim"  # nothing is more urgent to a worker that serves nothing
+        return "g.may_claim"  # a worker that serves no lane has nothing more urgent
     listed = _TYPES.format(types=_each(types, "type"))
     if queues is not None:
         listed += _QUEUES.format(queues=_each(queues, "queue"))

@@ -1,4 +1,4 @@
-"""How psycopg connects: its time limits, and which statements it prepares."""
+"""Connect options of psycopg: time limits, and prepared statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def time_limits(url: URL) -> dict[str, Any]:
 
 
 def prepare_threshold(url: URL) -> dict[str, int | None]:
-    """Read psycopg's own option, which it does not take as text."""
+    """Parse psycopg's option from the URL: psycopg does not accept it as text."""
     written = url.query.get(PREPARE)
     if written is None:
         return {}
@@ -44,8 +44,8 @@ def prepare_nothing_through_a_pooler(engine: Engine) -> None:
     def look(driver: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
         if not pooler.stands_before(driver):
             return
-        # The next transaction may get a server connection that lacks the statement, or has
-        # another one under its name.
+        # The next transaction may get a server connection that lacks the statement, or has a
+        # different one under its name.
         driver.prepare_threshold = None
         if not is_logged.is_set():
             is_logged.set()

@@ -61,11 +61,11 @@ from geneva_drive.storage.dialects.trouble import Trouble
 from geneva_drive.storage.schema.records import Key, NodeKey
 from geneva_drive.storage.schema.tables import Tables
 
-_MANY = 50  # rows from which on it is faster to send them column by column
+_MANY = 50  # from so many rows on, sending them column by column is faster
 
 
 class PostgreSQL(Dialect):
-    """Claims, completes and starts by one statement each."""
+    """Claims, completes and starts with one statement each."""
 
     completes_fast = True
     is_at_once = True
@@ -111,9 +111,9 @@ class PostgreSQL(Dialect):
         after: Key | None,
         descending: bool = False,
     ) -> Select[Any]:
-        # Of columns that equal a value, PostgreSQL forgets the order. It would then rather read the
-        # whole table by its key, the ended workflows before the first wanted one included. So the
-        # last value is a range of one.
+        # PostgreSQL drops columns that equal a value from the ORDER BY. It would then prefer to
+        # read the table by its key, past all ended workflows before the first wanted one. So the
+        # last value is written as a range of one value.
         *columns, last, key = index.columns
         *others, value = values
         low, high = last >= value, last <= value
@@ -126,17 +126,18 @@ class PostgreSQL(Dialect):
         return query.where(*equal, low, high).order_by(*order)
 
     def forget_plans(self, connection: Connection) -> None:
-        # A plan made for an empty table scans all of it, and is kept as the table grows, until
-        # the server analyzes it: minutes in which each step takes longer.
+        # A plan made for an empty table scans the whole table. The server keeps it until it
+        # analyzes the table, and for those minutes each step takes longer.
         with connection.begin():
             connection.exec_driver_sql("DISCARD PLANS")
 
     def was_refused(self, error: DBAPIError) -> bool:
-        # On shutdown, a server ends a connection before a commit or after its answer, not between.
+        # On shutdown, a server ends a connection before a commit or after its answer, never between
+        # the two.
         return driver_errors.sqlstate_of(error.orig) == driver_errors.ADMIN_SHUTDOWN
 
     def among(self, column: Column[Any], values: Iterable[Any]) -> ColumnElement[bool]:
-        # As one array: the statement is the same for any number of values, and is planned once.
+        # One array: the statement is the same for any number of values, and is planned once.
         return column == any_(literal(list(values), _list_of(column)))
 
     def listed(self, column: Column[Any], parameter: str) -> ColumnElement[bool]:
@@ -162,7 +163,7 @@ class PostgreSQL(Dialect):
     def insert_many(
         self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
     ) -> None:
-        # The driver sends many rows one by one, and awaits an answer to each.
+        # The driver sends rows one by one, and waits for an answer to each.
         if connection.dialect.driver == "psycopg" and len(rows) >= _MANY:
             insert_columns(connection, table, rows)
         else:
@@ -200,7 +201,7 @@ class PostgreSQL(Dialect):
         write: Write,
         saving: AbstractContextManager[Any] | None,  # noqa: ARG002 - used on SQLite
     ) -> Hints:
-        # Other drivers, on a user's own engine, receive notices in other ways.
+        # Other drivers, which a user's own engine may have, receive notices in other ways.
         return Notices(engine, channel, write) if engine.dialect.driver == "psycopg" else Hints()
 
     def complete(
@@ -217,8 +218,8 @@ def _list_of(column: Column[Any]) -> ARRAY[Any]:
 def _nodes_query(
     table: Table, columns: Sequence[ColumnElement[Any]], where: Sequence[ColumnElement[bool]]
 ) -> Select[Any]:
-    # Each node is looked up by itself; OFFSET 0 keeps the planner from rewriting that. Without
-    # statistics it would compare all nodes of a workflow with all that are wanted.
+    # Each node is looked up separately, and OFFSET 0 keeps the planner from rewriting that. Without
+    # statistics it would compare all nodes of a workflow with all wanted ones.
     workflow_id, node_id = table.c.workflow_id, table.c.node_id
     given = (
         func.unnest(

@@ -28,7 +28,7 @@ _BY_STATE = {
 }
 _BY_CLASS = {
     "08": Trouble.UNAVAILABLE,  # connection exceptions, also a pooler's
-    "28": Trouble.UNAVAILABLE,  # turned away
+    "28": Trouble.UNAVAILABLE,  # authentication failed
     "40": Trouble.BUSY,  # deadlock, serialization failure
     "22": Trouble.VALUE,  # data
     "23": Trouble.VALUE,  # constraints
@@ -49,5 +49,5 @@ def sort(error: BaseException) -> Trouble:
 
 
 def sqlstate_of(error: BaseException | None) -> str | None:
-    # psycopg 2 has another name for it.
+    # psycopg 2 calls it `pgcode`.
     return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)

@@ -1,4 +1,4 @@
-"""Store an event and release the only wait for it, by one statement on PostgreSQL."""
+"""Publication on PostgreSQL: one statement stores an event and releases the only wait for it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from geneva_drive.storage.dialects.event_insert import (
 from geneva_drive.storage.dialects.postgresql.insert import placeholders
 from geneva_drive.storage.schema.tables import Tables
 
-# Only the plain case: one open wait for one type, without a match, of a workflow that is not held.
-# All else is left to the delivery after the commit. So are rows that another transaction has
-# locked: this one holds the event's id, for which that one may be waiting. The rows are locked
-# and checked as they are by then, not as the statement first saw them. LIMIT 2 is enough to know
-# that there is one, and makes the planner expect few rows, whatever the statistics say.
+# Handles only the plain case: one open wait for one type, without a match, of a workflow that is
+# not held. The delivery after the commit handles all other cases, and rows that another transaction
+# has locked: that transaction may be waiting for the event's id, which this one holds. FOR UPDATE
+# checks the current version of each row, not the one that the statement first saw. LIMIT 2 is
+# enough to know that there is only one, and makes the planner expect few rows, whatever the
+# statistics say.
 _PUBLISH = """
 WITH stored AS (
     INSERT INTO {events} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING RETURNING id
@@ -68,12 +69,12 @@ WITH stored AS (
 SELECT stored.id, heard.wait_id, heard.workflow_id, heard.execution_id{notice}
 FROM stored LEFT JOIN heard ON true
 """
-# It names the execution, as the notice of a start does.
+# The notice names the execution, like the notice of a start.
 _NOTICE = """, CASE WHEN heard.execution_id IS NOT NULL
     THEN pg_notify(%(channel)b::text, %(sender)b::text || ':' || heard.execution_id) END"""
 
-# One snapshot, taken after the event's commit: a wait that it does not show is committed later,
-# and looks for the event itself.
+# One snapshot, taken after the event's commit: a wait that is not in it will be committed later,
+# and then finds the event.
 _LOOK = """
 WITH found AS MATERIALIZED (
     SELECT wait_id, workflow_id, type FROM {listeners}
@@ -91,7 +92,7 @@ _PASSING = " AND set_config('synchronous_commit', 'off', true) = 'off'"
 
 
 def publish(connection: Connection, tables: Tables, new: Publication) -> Stored | None:
-    """Store an event; None if its source has published its id."""
+    """Store an event; None if its source has published the id before."""
     row = given(tables, new.event)
     statement = _publish_statement_for(
         tables, connection.dialect, tuple(row), tells=new.notice is not None
@@ -137,7 +138,7 @@ def _publish_statement_for(
 def find_listeners(
     connection: Connection, tables: Tables, event: UndeliveredEvent
 ) -> FoundListeners:
-    """Return what listens to a stored event; if nothing does, mark the event as delivered."""
+    """Return the listeners of a stored event; if there are none, mark the event as delivered."""
     statement = _look_statement_for(tables, connection.dialect, is_alone=event.is_alone)
     values = {
         "key": event.key,

@@ -1,4 +1,4 @@
-"""Health checks of PostgreSQL: what slows it down, or loses commits."""
+"""Health checks for PostgreSQL: isolation, durability, autovacuum, dead rows, old snapshots."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from geneva_drive.storage.dialects.health_check import (
 from geneva_drive.storage.schema.tables import Tables
 
 _SNAPSHOTS = "old snapshots"
-_HELD = "What others delete or change meanwhile cannot be cleaned up."
-_PILE_UP = "dead rows pile up, and every claim has to pass them."
+_HELD = "Rows that are deleted or changed meanwhile cannot be cleaned up."
+_PILE_UP = "dead rows pile up, and every claim has to read past them."
 
 _AUTOVACUUM = text("""
     SELECT quote_ident(relname) FROM pg_class
@@ -79,7 +79,7 @@ def looks(tables: Tables, thresholds: Thresholds) -> Iterator[tuple[str, Look]]:
 
 
 def invalid_indexes(connection: Connection) -> set[str]:
-    """Return indexes that a deadlock or a cancel kept PostgreSQL from building to their end."""
+    """Return indexes whose build was aborted, such as by a deadlock or a cancel."""
     return set(connection.scalars(_INVALID_INDEXES))
 
 
@@ -152,7 +152,7 @@ def _transaction(row: Row[Any]) -> Check:
         f"{_HELD}"
     )
     way_out = f"End it in its program, or: SELECT pg_terminate_backend({row.pid});"
-    if row.state == "active":  # such as a long report, which ends by itself
+    if row.state == "active":  # such as a long report, which will end
         return reminder(_SNAPSHOTS, found, way_out)
     return problem(
         _SNAPSHOTS, found, f"{way_out} The setting idle_in_transaction_session_timeout does so."
@@ -189,5 +189,5 @@ def _age(row: Row[Any]) -> str:
 
 
 def _names(tables: Tables) -> list[str]:
-    # Quoted, or the server would look for a lowercase name.
+    # Quoted, or the server would convert the name to lowercase.
     return [f'"{table.name}"' for table in tables.metadata.sorted_tables]

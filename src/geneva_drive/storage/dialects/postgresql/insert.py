@@ -1,4 +1,4 @@
-"""Inserts by one statement on PostgreSQL: the rows that start a workflow, or very many rows."""
+"""Inserts in one statement on PostgreSQL: a workflow and its first execution, or many rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ALONE = """
 INSERT INTO {workflows} ({workflow_columns}) VALUES ({workflow_values})
 ON CONFLICT DO NOTHING RETURNING id, NULL
 """
-# It names the execution: an idle worker claims it without looking for what is due.
+# The notice names the execution, so that an idle worker claims it without a search.
 _NOTICE = ", pg_notify(%(channel)b::text, %(sender)b::text || ':' || first.id)"
 
 
@@ -84,7 +84,7 @@ def placeholders(prefix: str, table: Table, names: Iterable[str], dialect: Diale
 
 
 def _kind(column_type: TypeEngine[Any], dialect: Dialect) -> str:
-    # A cast to VARCHAR(n) would cut a longer text off; without it, the column refuses the text.
+    # A cast to VARCHAR(n) would truncate a longer text; without it, the column refuses the text.
     kind = str(column_type.compile(dialect))
     return "text" if kind.startswith("VARCHAR") else kind
 
@@ -107,7 +107,7 @@ def _columns_statement_for(table: Table, columns: tuple[str, ...], dialect: Dial
 
 
 def _plain(values: list[Any]) -> list[Any]:
-    """Return the values of a column, with the texts of enumerations in place of their members."""
+    """Return the values of a column, with members of enumerations replaced by their values."""
     if not any(issubclass(kind, Enum) for kind in set(map(type, values))):
         return values
     return [value.value if isinstance(value, Enum) else value for value in values]

@@ -1,4 +1,4 @@
-"""Hints by PostgreSQL's NOTIFY and LISTEN."""
+"""Hints through PostgreSQL's NOTIFY and LISTEN."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geneva_drive.storage.dialects.postgresql import pooler
 
 logger = logging.getLogger(__name__)
 
-# One notice per this time is enough: a worker that was woken soon looks again anyway.
+# One notice within this time is enough: a worker that was just woken polls again soon.
 COALESCED = timedelta(milliseconds=5)
 _NOTIFY = text("SELECT pg_notify(:channel, :sender)")
 _ALIVE_CHECK = timedelta(minutes=1)
@@ -71,7 +71,7 @@ class Notices(Hints):
         return now - self._sent_at >= COALESCED.total_seconds()
 
     def send_within(self, connection: Connection) -> None:
-        # Without a sender, so that our own workers listen too: only the server sees the commit.
+        # No sender, so that this process's workers react too: only the server sees the commit.
         _notify(connection, self._channel, "")
 
     def watch(self, ring: Ring) -> Watch:
@@ -96,7 +96,7 @@ class _Listener:
             try:
                 self._run_on(driver)
             except BaseException:
-                # The connection is lost. Its pool would try to reset it, and log the failure.
+                # The connection is lost. The pool would try to reset it, and log the failure.
                 connection.invalidate()
                 driver.close()
                 raise
@@ -123,17 +123,17 @@ class _Listener:
             if self._stop_receiver in heard:
                 return
             if not heard:
-                driver.execute("SELECT 1")  # a dead connection is silent until it is used
-                self._ring(None)  # notices that came with the answer are not reported
+                driver.execute("SELECT 1")  # a lost connection is silent until it is used
+                self._ring(None)  # the driver drops notices that came with the answer
             others = [named for sender, named in _heard(driver) if sender != self._own_sender]
-            if others:  # our own workers were woken directly
+            if others:  # workers of this process were woken directly
                 self._ring(others[0] if len(others) == 1 else None)
 
     def _are_passed_on(self, driver: Any, selector: selectors.BaseSelector) -> bool:
-        """True if the pooler passes notices on; one in transaction mode does not.
+        """True if the pooler forwards notices; in transaction mode it does not.
 
-        LISTEN stays on the server's connection, which another client gets next. So the test uses a
-        channel that is never used again.
+        LISTEN remains on the server's connection, which another client may get next. So the test
+        uses a channel that is never used again.
         """
         channel = f"{self._channel}_{secrets.token_hex(8)}"
         driver.execute(f'LISTEN "{channel}"')
@@ -143,15 +143,15 @@ class _Listener:
         if self._stop_receiver in heard:
             return False
         if not list(driver.notifies(timeout=0)):
-            logger.info("Hints do not pass this pooler: workers find due steps by polling.")
+            logger.info("This pooler does not forward hints: workers find due steps by polling.")
             return False
         driver.execute(f'UNLISTEN "{channel}"')
         return True
 
 
 def _heard(driver: Any) -> Iterator[tuple[str, str | None]]:
-    """Yield the sender of each notice received, and the id that it names, if any."""
-    # Read from libpq directly: the driver's own generator starts and ends a wait each time.
+    """Yield the sender of each received notice, and the execution's id that it names, if any."""
+    # Read from libpq directly: each call of the driver's own generator starts and ends a wait.
     driver.pgconn.consume_input()
     while (notice := driver.pgconn.notifies()) is not None:
         sender, _, named = notice.extra.decode(errors="replace").partition(":")

@@ -1,4 +1,4 @@
-"""Detects a pooler, such as PgBouncer, between this process and PostgreSQL."""
+"""Detection of a pooler, such as PgBouncer, between this process and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 def stands_before(driver: Any) -> bool:
-    """True if a psycopg connection leads to a pooler, and not to the server itself.
+    """True if a psycopg connection goes to a pooler, and not to the server itself.
 
-    A server tells each client the id of the process that serves it. A pooler, whose clients share
-    processes, makes an id up.
+    A server sends each client the id of the process that serves it. The clients of a pooler share
+    processes, so a pooler invents the id.
     """
     autocommit = driver.autocommit
-    driver.autocommit = True  # or the SELECT would leave a transaction open
+    driver.autocommit = True  # without it, the SELECT would begin a transaction
     try:
         [served_by] = driver.execute("SELECT pg_backend_pid()").fetchone()
     finally:

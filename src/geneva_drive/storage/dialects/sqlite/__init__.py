@@ -1,1 +1,1 @@
-"""SQLite: open `dialect.py` first."""
+"""SQLite; start with `dialect.py`."""

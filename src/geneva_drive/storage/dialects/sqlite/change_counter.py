@@ -1,4 +1,4 @@
-"""Hints by SQLite's `data_version`, which counts the changes of other connections."""
+"""Hints through SQLite's `data_version`, which counts the changes of other connections."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LIVELY_FOR = 1.0
 
 
 class ChangeCounter(Hints):
-    """Watches the counter of changes made by other connections, in this process and others.
+    """Watches the counter of changes made by other connections, of any process.
 
-    It is read on the connection that saves checkpoints, if that is kept open: a connection does
-    not count its own changes, so the items of a loop wake no worker.
+    The counter is read on the connection that saves checkpoints, if that is kept open: a connection
+    does not count its own changes, so the checkpoints of a loop wake no worker.
     """
 
     def __init__(self, engine: Engine, saving: AbstractContextManager[Any] | None) -> None:
@@ -54,7 +54,7 @@ class _CounterWatch:
         changed_at = time.monotonic()
         while not self._stopping.is_set():
             with asked as cursor:
-                # With the cursor: another connection, opened meanwhile, has a count of its own.
+                # Compare the cursor, too: a connection opened meanwhile has a different count.
                 count = cursor, cursor.execute("PRAGMA data_version").fetchall()
             if count != seen:
                 seen, changed_at = count, time.monotonic()

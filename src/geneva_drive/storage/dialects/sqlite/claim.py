@@ -1,4 +1,4 @@
-"""The claim on SQLite: a few plain statements inside BEGIN IMMEDIATE, the lock of all writers."""
+"""The claim on SQLite: a few plain statements inside BEGIN IMMEDIATE, which locks out writers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SELECT * FROM (
 _NAMED = """
 SELECT id FROM {executions} WHERE id = ? AND +claimable = 1 AND +type IN ({types}){on_queue}
 """
-# A clock that is behind must not start an execution before it was created.
+# A slow clock must not start an execution before it was created.
 _TAKE = """
 UPDATE {executions} SET state = 'in_progress', claimable = 0, wakes_at = NULL, worker_id = ?,
     claim_token = ?, started_at = COALESCE(started_at, MAX(created_at, ?))

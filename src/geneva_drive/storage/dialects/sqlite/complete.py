@@ -21,7 +21,7 @@ from geneva_drive.storage.schema.keys import KeyType
 from geneva_drive.storage.schema.records import FOLLOW_UP_COLUMNS, Key
 from geneva_drive.storage.schema.tables import Tables
 
-# Joined in this order and by keys alone. For a large batch SQLite would otherwise read all ready
+# Joined in this order and by keys only. For a large batch SQLite would otherwise read all ready
 # workflows, and all executions of each.
 _SEEN = """
 SELECT e.id, e.claim_token, w.updated_at
@@ -55,7 +55,7 @@ UPDATE {workflows} SET next_step_name = v.column1, previous_step_name = v.column
 FROM (VALUES {rows}) AS v
 WHERE id = v.column5 AND +{workflows}.state = v.column6
 """
-# Apart from the others: setting a state rewrites its indexes, even if the state is the same.
+# A separate statement: setting a state rewrites its indexes, even if the state is the same.
 _FINISHED = """
 UPDATE {workflows} SET state = 'finished', finished_at = ? WHERE id IN ({places})
 """

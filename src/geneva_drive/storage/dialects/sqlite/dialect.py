@@ -1,4 +1,4 @@
-"""SQLite: one writer at a time, and BEGIN IMMEDIATE is its lock."""
+"""SQLite: one writer at a time, which holds the lock of BEGIN IMMEDIATE."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class SQLite(Dialect):
 
     completes_fast = True
     may_lose_connections = False
-    transactional_ddl = True  # Alembic doubts the driver; a printed script has none
+    transactional_ddl = True  # Alembic's False is about the driver, which a printed script lacks
     own_driver = "pysqlite"
     placeholder = "?"
 
     def __init__(self) -> None:
         self._writer = threading.RLock()
-        # SQLite's busy timeout limits how long a statement may hold it.
+        # Taken without a timeout: SQLite's busy timeout limits how long a statement may hold it.
         self.writing_alone = self._writer
 
-    def connect_arguments(self, url: URL) -> dict[str, Any]:  # noqa: ARG002 - a file answers
+    def connect_arguments(self, url: URL) -> dict[str, Any]:  # noqa: ARG002 - the servers'
         return {}
 
     def prepare(self, engine: Engine, settings: Settings) -> None:
@@ -76,12 +76,12 @@ class SQLite(Dialect):
         event.listen(engine, "before_cursor_execute", _begin_users)
         synchronous = settings.sqlite_durability.upper()
 
-        # On checkout, not on connect: a user's engine may have connected before.
+        # On checkout, not on connect: a user's engine may already have open connections.
         @event.listens_for(engine, "checkout")
         def prepare_once(dbapi_connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
             if record.info.get("geneva_prepared"):
                 return
-            # Otherwise the driver begins transactions by itself, late and deferred.
+            # Otherwise the driver begins transactions: only before the first write, and deferred.
             dbapi_connection.isolation_level = None
             for pragma in (
                 _busy_timeout(),
@@ -94,7 +94,7 @@ class SQLite(Dialect):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        # SQLite polls for its lock; threads of one process queue here instead.
+        # SQLite polls for its lock, so the threads of one process queue here instead.
         if not self._writer.acquire(timeout=BUSY_TIMEOUT.total_seconds()):
             raise WriterHeld("another thread of this process has been writing for too long")
         try:
@@ -103,8 +103,8 @@ class SQLite(Dialect):
             self._writer.release()
 
     def ensure_transaction(self, connection: Connection) -> None:
-        # On an engine that we did not prepare, the driver begins a transaction only before an
-        # INSERT, UPDATE or DELETE. Our savepoint would be outermost, and releasing it would commit.
+        # On an engine that no Drive prepared, the driver begins a transaction only before an
+        # INSERT, UPDATE or DELETE. Our savepoint would be outermost, and its release would commit.
         driver_connection: Any = connection.connection.driver_connection
         if not driver_connection.in_transaction:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -121,16 +121,16 @@ class SQLite(Dialect):
         cursor.connection.execute("COMMIT")
 
     def unindexed(self, column: Column[Any]) -> ColumnElement[Any]:
-        # On a table that was never analyzed, SQLite expects few rows with a value, and reads all
-        # of them instead of looking up some keys. A unary plus keeps it from using the index.
+        # On a table that was never analyzed, SQLite expects few rows for each value of an index,
+        # and reads all of them instead of looking up some keys. A unary plus disables the index.
         return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
 
     def among_nodes(self, table: Table, wanted: Collection[NodeKey]) -> ColumnElement[bool]:
         c, pairs = table.c, list(wanted)
         if len({key for key, _ in pairs}) == 1:
             return super().among_nodes(table, pairs)
-        # SQLite scans for a list of pairs, but looks alternatives up one by one. The last one is
-        # repeated up to a power of two, for few different statements.
+        # SQLite scans the table for a list of pairs, but looks up alternatives of OR one by one.
+        # The last pair is repeated up to a power of two, for few different statements.
         pairs += pairs[-1:] * ((1 << (len(pairs) - 1).bit_length()) - len(pairs))
         return or_(*((c.workflow_id == key) & (c.node_id == node) for key, node in pairs))
 
@@ -139,7 +139,7 @@ class SQLite(Dialect):
 
     def is_absent(self, engine: Engine) -> bool:
         name = engine.url.database or ""
-        # SQLite creates no folders: connecting then fails with an error of its own.
+        # SQLite creates no folders: without the folder, connecting fails with a clear error.
         is_file = not name.startswith("file:") and Path(name).parent.is_dir()
         return is_file and not Path(name).exists()
 
@@ -176,7 +176,7 @@ class SQLite(Dialect):
 def _begin_ours(connection: Connection) -> None:
     if not connection.get_execution_options().get(WRITES_OPTION):
         return
-    # A user's engine may begin by itself, by the recipe in SQLAlchemy's documentation.
+    # A user's engine may already have begun, by the recipe in SQLAlchemy's documentation.
     if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]  # it is open
         connection.exec_driver_sql("COMMIT")
     _begin_writing(connection)
@@ -185,7 +185,7 @@ def _begin_ours(connection: Connection) -> None:
 def _begin_writing(connection: Connection) -> None:
     """Begin as soon as other processes release the lock.
 
-    SQLite itself would wait longer after each try, while others take the lock again and again.
+    SQLite itself would wait longer after each try, while other processes lock again and again.
     """
     driver: Any = connection.connection.dbapi_connection
     give_up_at = time.monotonic() + BUSY_TIMEOUT.total_seconds()
@@ -215,10 +215,10 @@ def _busy_timeout() -> str:
 
 
 def _begin_users(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
-    # A user's session may read first and write later. Begun deferred, it would fail if another
-    # connection wrote in between. Begun immediate, a mere reader would block all writers, its own
-    # thread's create() included. So it begins with its first write, and until then reads what is
-    # committed, as on the other databases.
+    # A user's session may read first and write later. A deferred transaction would fail if another
+    # connection wrote in between. An immediate one would make a mere reader block all writers, even
+    # create() on the same thread. So the transaction begins with the first write, and until then
+    # the session reads what is committed, as on the other databases.
     if (
         not cursor.connection.in_transaction
         and not READS.match(statement)

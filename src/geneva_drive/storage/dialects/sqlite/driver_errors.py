@@ -1,4 +1,4 @@
-"""The errors of SQLite's drivers, by their words: older Pythons give no code."""
+"""The errors of SQLite's drivers, by their messages."""
 
 from __future__ import annotations
 

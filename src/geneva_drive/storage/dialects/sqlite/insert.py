@@ -1,4 +1,4 @@
-"""Inserts the rows that start a workflow on SQLite."""
+"""The insert of a new workflow and its first execution on SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements in SQLite's own words and their values, past SQLAlchemy, for the hot path."""
+"""Hot statements on SQLite: their SQL and their values, bypassing SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ Rows = Sequence[Sequence[Any]]
 
 
 class SQLiteStatements:
-    """Executes statements for many values at once.
+    """Executes each statement once for many values.
 
-    One statement for all values: the driver releases the GIL during each, and then has to wait
-    for it. Values are padded with NULLs to a power of two, so that there are few statements, all
-    of them cached.
+    The driver releases the GIL during each statement, and then has to wait for it. Values are
+    padded with NULLs to a power of two, so that there are few statements, all of them cached.
     """
 
     def __init__(self, connection: Connection, tables: Tables) -> None:
@@ -77,8 +76,8 @@ def moment_text(moment: datetime | None) -> str | None:
     return _text(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
 
 
-# Cached: a batch has few different moments. In UTC, or two moments would be equal as cache keys
-# in the hour when clocks are set back.
+# Cached: a batch has few different moments. The argument is in UTC: otherwise two moments in the
+# hour when clocks are set back would be equal as cache keys.
 @lru_cache(maxsize=1024)
 def _text(moment: datetime) -> str:
     return moment.isoformat(" ", "microseconds")[:_WITHOUT_ZONE]
@@ -91,7 +90,7 @@ def read_moment(written: str) -> datetime:
 
 
 def plain(value: Any) -> Any:
-    """Return what the driver takes for a value of any of our columns."""
+    """Return the value for the driver, for a value of any column of this package."""
     match value:
         case datetime():
             return moment_text(value)

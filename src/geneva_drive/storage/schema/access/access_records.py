@@ -1,4 +1,4 @@
-"""The rows of `api_keys`, as records."""
+"""The record of an API key."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 def api_keys(builder: TableBuilder) -> Table:
-    """The keys of programs, found by the id in their secret; of the secret, only a hash."""
+    """The keys of programs, found by the id in the secret; the secret is stored as a hash."""
     return builder.table(
         "api_keys",
         Column("id", name_type(32), primary_key=True),
@@ -27,7 +27,7 @@ def api_keys(builder: TableBuilder) -> Table:
 
 
 def roles(builder: TableBuilder) -> Table:
-    """The roles that an installation defined, beside those that are built in."""
+    """The roles that an installation defined, in addition to the built-in ones."""
     return builder.table(
         "roles",
         Column("name", name_type(), primary_key=True),

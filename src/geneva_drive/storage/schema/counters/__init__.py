@@ -1,1 +1,1 @@
-"""The tables of counters, which charts are drawn from."""
+"""The tables of the counters for charts."""

@@ -1,4 +1,4 @@
-"""The tables of the counters of ended executions, which charts are drawn from."""
+"""The tables that count ended executions, for charts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 def activity(builder: TableBuilder) -> Table:
-    """How many executions of a type ended in a span of time, by their state."""
+    """How many executions of each type and state ended in a span of time."""
     return builder.table(
         "activity",
         Column("span_seconds", Integer, primary_key=True, autoincrement=False),
@@ -21,7 +21,7 @@ def activity(builder: TableBuilder) -> Table:
 
 
 def activity_marks(builder: TableBuilder) -> Table:
-    """One row: up to which moment ended executions were counted once, and for good."""
+    """One row: up to when ended executions were counted once, and counted again for good."""
     return builder.table(
         "activity_marks",
         Column("id", SmallInteger, primary_key=True, autoincrement=False),

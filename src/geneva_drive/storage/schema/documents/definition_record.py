@@ -1,4 +1,4 @@
-"""The rows of `definitions`, as records."""
+"""The record of one version of a document."""
 
 from __future__ import annotations
 

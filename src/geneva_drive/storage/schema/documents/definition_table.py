@@ -1,4 +1,4 @@
-"""The table of documents: every version that was deployed."""
+"""The table of documents, with every deployed version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.storage.schema.table_builder import TableBuilder
 
 
 def definitions(builder: TableBuilder) -> Table:
-    """Documents; the text of a row never changes, so a workflow keeps its own."""
+    """Versions of documents. The text of a version never changes; a workflow keeps its version."""
     return builder.table(
         "definitions",
         builder.key(),
@@ -19,10 +19,10 @@ def definitions(builder: TableBuilder) -> Table:
         Column("content_hash", name_type(64), nullable=False),
         Column("document", long_text(), nullable=False),  # in its normal form
         Column("title", long_text(), nullable=False),
-        # The event that starts a workflow of it, and whether a schedule does.
+        # The event that starts a workflow of the document, and whether a schedule does.
         Column("trigger_event", name_type()),
         Column("is_scheduled", Boolean, nullable=False, server_default=false()),
-        Column("current_since", Moment, nullable=False),  # the latest one is current
+        Column("current_since", Moment, nullable=False),  # the version with the latest is current
         Column("is_enabled", Boolean, nullable=False, server_default=true()),
         Column("created_at", Moment, nullable=False),
         Column("deployed_by", name_type(255)),

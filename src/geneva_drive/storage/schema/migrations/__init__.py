@@ -1,1 +1,1 @@
-"""The history of the schema, applied by Alembic."""
+"""The migrations of the schema, applied by Alembic."""

@@ -1,4 +1,4 @@
-"""Tables, columns and indexes that a migration adds, each only if it is missing."""
+"""Helpers for migrations that add tables, columns and indexes, each only if it is missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALIKE: dict[str, Any] = {
 
 
 class Additions:
-    """Adds what is missing: MySQL commits each statement, and an earlier try may have died."""
+    """Adds only what is missing: MySQL commits each statement, and an earlier try may have died."""
 
     def __init__(self) -> None:
         context = op.get_context()

@@ -1,4 +1,4 @@
-"""How Alembic reaches the database that the migrator passes in `plan`."""
+"""Alembic's environment: the migrator passes the database in `plan`."""
 
 from __future__ import annotations
 

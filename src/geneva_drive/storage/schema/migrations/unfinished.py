@@ -1,4 +1,4 @@
-"""Removes the tables of a first migration that died halfway: MySQL commits each by itself."""
+"""Removes the tables of an unfinished first migration: MySQL commits each table separately."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class RevisionLost(StorageError):
     def __init__(self, url: str, table: str, version_table: str) -> None:
         self.table = table
         super().__init__(
-            f"The database at {url} has rows in {table!r}, but {version_table!r} does not say "
-            f"their revision. Restore its row from a backup, or drop our tables if the rows may "
-            f"go, and run `geneva migrate` again."
+            f"The database at {url} has rows in {table!r}, but {version_table!r} has no revision. "
+            f"Restore its row from a backup, or drop GenevaDrive's tables if you do not need the "
+            f"rows, and run `geneva migrate` again."
         )
 
 
 def clear(connection: Connection, prefix: str, url: str, *, has_partial_indexes: bool) -> None:
     """Drop the empty tables of a first migration that did not end.
 
-    Called under the migration lock, in a database without a revision. The version table is created
-    first: without it, tables with our names belong to another program.
+    The caller holds the migration lock, and the database has no revision. A migration creates the
+    version table first: without it, tables with our names belong to another program.
     """
     version_table = revisions.version_table(prefix)
     present = _present(

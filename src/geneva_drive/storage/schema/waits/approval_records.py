@@ -1,4 +1,4 @@
-"""The rows of the tables of approvals, as records."""
+"""The records of approvals, their people and links, and of resume requests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ApprovalRecord:
 
     @classmethod
     def read(cls, values: Sequence[Any]) -> ApprovalRecord:
-        """Return the record of values in the order of its fields."""
+        """Return the record for values in the order of its fields."""
         named = dict(zip(cls.__slots__, values, strict=True))
         return cls(**{**named, "state": ApprovalState(named["state"])})
 
@@ -70,7 +70,7 @@ class ApprovalRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRecord:
-    """A row of `approval_people`: what a request knows of one person."""
+    """A row of `approval_people`: the part and the vote of one person in a request."""
 
     person: str
     is_assigned: bool | None  # True: named or delegated to; False: has delegated; None: by role
@@ -81,7 +81,7 @@ class PersonRecord:
 
     @classmethod
     def read(cls, values: Sequence[Any]) -> PersonRecord:
-        """Return the record of values in the order of its fields."""
+        """Return the record for values in the order of its fields."""
         return cls(**dict(zip(cls.__slots__, values, strict=True)))
 
 
@@ -98,7 +98,7 @@ class LinkRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeRequestRecord:
-    """A row of `resume_requests`: what made a paused workflow continue, and when it did."""
+    """A row of `resume_requests`: what made a paused workflow continue, and when."""
 
     trigger: ResumeTrigger
     trigger_id: str | None  # the approval, event or actor

@@ -1,4 +1,4 @@
-"""The tables of requests for approval, and of requests to resume."""
+"""The tables of approvals and of resume requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PERSON_LENGTH = 255
 
 
 def approvals(builder: TableBuilder) -> Table:
-    """Requests for a decision, as they were when their node was reached."""
+    """Requests for approval, as evaluated when their node was reached."""
     table = builder.table(
         "approvals",
         builder.key(),
@@ -38,7 +38,7 @@ def approvals(builder: TableBuilder) -> Table:
         Column("escalation_count", Integer, nullable=False),
         Column("requested_at", Moment, nullable=False),
         Column("expires_at", Moment),
-        Column("wakes_at", Moment),  # its deadline while it is pending, for the timers
+        Column("wakes_at", Moment),  # the deadline, while it is pending; read by the timers
         Column("decided_at", Moment),
         Column("decided_by", name_type(PERSON_LENGTH)),
         Column("choice", name_type()),
@@ -57,7 +57,7 @@ def approvals(builder: TableBuilder) -> Table:
 
 
 def approval_people(builder: TableBuilder) -> Table:
-    """The people that a request names, and the votes of those who have decided."""
+    """The people that a request names or delegates to, and the votes."""
     table = builder.table(
         "approval_people",
         _of_approval(builder, primary_key=True, autoincrement=False),
@@ -82,7 +82,7 @@ def approval_people(builder: TableBuilder) -> Table:
 
 
 def approval_links(builder: TableBuilder) -> Table:
-    """Links that let one person decide one request; only the hash of the token is stored."""
+    """Decision links, each for one person and one request; only the token's hash is stored."""
     return builder.table(
         "approval_links",
         builder.key(),
@@ -98,7 +98,7 @@ def approval_links(builder: TableBuilder) -> Table:
 
 
 def resume_requests(builder: TableBuilder) -> Table:
-    """What made paused workflows continue, and when they did."""
+    """What made paused workflows continue, and when."""
     return builder.table(
         "resume_requests",
         builder.key(),

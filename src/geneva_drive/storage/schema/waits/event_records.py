@@ -1,4 +1,4 @@
-"""The rows of the tables of events, as records."""
+"""The records of events, their waits, listeners and starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Row:
 
     @classmethod
     def read(cls, values: Sequence[Any]) -> Self:
-        """Return the record of values in the order of its fields."""
+        """Return the record for values in the order of its fields."""
         return cls(*values)
 
 
@@ -63,13 +63,13 @@ class EventWaitRecord(_Row):
 
     @property
     def arrived_ids(self) -> tuple[Key, ...]:
-        """The events that its match has not seen yet."""
+        """The events that the wait's match has not seen yet."""
         return tuple(typed_json.load(self.arrived) or ())
 
 
 @dataclass(frozen=True, slots=True)
 class EventListenerRecord(_Row):
-    """A row of `event_listeners`: an open wait, or the type of a class."""
+    """A row of `event_listeners`: an open wait, or the type of a class that is started."""
 
     wait_id: Key | None
     workflow_id: Key | None

@@ -1,4 +1,4 @@
-"""The tables of events, of what waits for them, and of what they start."""
+"""The tables of events, of waits for them, of the workflows that they start, and of callbacks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def events(builder: TableBuilder) -> Table:
         Column("event_key", name_type(), nullable=False),  # "" for none
         Column("payload", long_text(), nullable=False),
         Column("published_at", Moment, nullable=False),
-        Column("expires_at", Moment),  # None: with its workflow
+        Column("expires_at", Moment),  # None: it is deleted with its workflow
         # A callback belongs to its workflow and is removed with it.
         Column("workflow_id", builder.key_kind(), _to(builder, "workflows")),
         Column("undelivered_at", Moment),  # when it was stored; None once it is delivered
         Index(f"{builder.prefix}events_id", "source", "event_id", unique=True),
         Index(f"{builder.prefix}events_type", "type", "event_key", "id"),
-        # Otherwise a new event could get the number of a removed one.
+        # Without AUTOINCREMENT, a new event could get the number of a removed one.
         sqlite_autoincrement=True,
     )
     c = table.c
@@ -39,7 +39,7 @@ def events(builder: TableBuilder) -> Table:
 
 
 def event_waits(builder: TableBuilder) -> Table:
-    """Nodes that wait for events, as they were when they were reached."""
+    """Nodes that wait for events, as evaluated when they were reached."""
     table = builder.table(
         "event_waits",
         builder.key(),
@@ -49,14 +49,14 @@ def event_waits(builder: TableBuilder) -> Table:
         Column("state", name_type(20), nullable=False),
         Column("types", long_text(), nullable=False),
         Column("awaited_key", name_type(), nullable=False),  # "" for any
-        Column("is_all", Boolean, nullable=False),  # it needs an event of each type
+        Column("is_all", Boolean, nullable=False),  # it needs one event of each type
         Column("has_match", Boolean, nullable=False),
         Column("seen_id", builder.key_kind()),  # its match has seen all earlier events up to this
         Column("arrived", long_text()),  # events that its match has not seen yet
         Column("has_looked", Boolean, nullable=False, server_default=false()),
         Column("opened_at", Moment, nullable=False),
         Column("expires_at", Moment),
-        Column("wakes_at", Moment),  # its deadline while it is open, for the timers
+        Column("wakes_at", Moment),  # the deadline, while it is open; read by the timers
         builder.check_in("event_waits", "state", EventWaitState),
         Index(f"{builder.prefix}event_waits_workflow", "workflow_id"),
     )
@@ -69,7 +69,7 @@ def event_waits(builder: TableBuilder) -> Table:
 
 
 def event_listeners(builder: TableBuilder) -> Table:
-    """What an event of a type and key goes to: an open wait, or a class that it starts."""
+    """The listeners to events of a type and key: an open wait, or a class to start."""
     return builder.table(
         "event_listeners",
         builder.key(),
@@ -91,7 +91,7 @@ def event_receipts(builder: TableBuilder) -> Table:
         builder.workflow_reference(),
         Column("event_id", builder.key_kind(), _to(builder, "events"), nullable=False),
         Column("wait_id", builder.key_kind(), _to(builder, "event_waits"), nullable=False),
-        Column("place", Integer, nullable=False),  # which of the wait's types it is for
+        Column("place", Integer, nullable=False),  # the position of its type among the wait's types
         Column("at", Moment, nullable=False),
         Index(f"{builder.prefix}event_receipts_once", "workflow_id", "event_id", unique=True),
         Index(f"{builder.prefix}event_receipts_event", "event_id"),

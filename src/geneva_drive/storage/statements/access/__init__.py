@@ -1,1 +1,1 @@
-"""Statements about API keys and roles."""
+"""Statements on API keys and roles."""

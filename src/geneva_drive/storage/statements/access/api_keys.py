@@ -15,7 +15,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 class ApiKeys:
-    """The rows of `api_keys`, few and small: they have no index beside the key."""
+    """The rows of `api_keys`; they are few, so there is no index but the primary key."""
 
     def __init__(self, tables: Tables) -> None:
         self._table = tables.api_keys
@@ -56,7 +56,7 @@ class ApiKeys:
     def note_use(
         self, connection: Connection, record: ApiKeyRecord, now: datetime, before: datetime
     ) -> None:
-        """Set `last_used_at` if another process did not do so after `before`."""
+        """Set `last_used_at`, unless another process did so after `before`."""
         c = self._table.c
         is_old = or_(c.last_used_at.is_(None), c.last_used_at <= before)
         connection.execute(

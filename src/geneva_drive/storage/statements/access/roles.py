@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 class Roles:
-    """The rows of `roles`, few and small."""
+    """The rows of `roles`."""
 
     def __init__(self, tables: Tables) -> None:
         self._table = tables.roles
@@ -21,13 +21,13 @@ class Roles:
     def put(
         self, connection: Connection, name: str, permissions: Sequence[str], now: datetime
     ) -> None:
-        """Insert a role, or replace what it grants."""
+        """Insert a role, or replace its permissions."""
         values = {"permissions": json.dumps([str(one) for one in permissions]), "updated_at": now}
         try:
             with connection.begin_nested():
                 connection.execute(insert(self._table).values(name=name, **values))
         except IntegrityError:
-            # Inserting first: MySQL counts an update with the same values as none.
+            # Insert first, because MySQL counts no row for an update with the same values.
             is_this = self._table.c.name == name
             connection.execute(update(self._table).where(is_this).values(**values))
 
@@ -36,7 +36,7 @@ class Roles:
         return connection.execute(statement).rowcount == 1
 
     def all(self, connection: Connection) -> dict[str, tuple[str, ...]]:
-        """Return what each role grants, sorted by name."""
+        """Return the permissions of each role, sorted by name."""
         return self._read(connection, select(self._table).order_by(self._table.c.name))
 
     def some(self, connection: Connection, names: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -29,7 +29,7 @@ class Definitions:
         connection.execute(insert(self._table), row)
 
     def current(self, connection: Connection, name: str) -> DefinitionRecord | None:
-        """Return the version of a document that new workflows get."""
+        """Return the version of a document that new workflows use."""
         c = self._table.c
         latest = self._select().where(c.name == name)
         return self._first(connection, latest.order_by(c.current_since.desc(), c.id.desc()))
@@ -70,7 +70,7 @@ class Definitions:
         return self._read(connection, wanted.order_by(c.created_at, c.id))
 
     def triggered(self, connection: Connection) -> list[tuple[str, str | None, bool]]:
-        """Return the enabled documents with a trigger: name, event, whether it is scheduled."""
+        """Return the enabled documents with a trigger: name, event, and whether it is scheduled."""
         c = self._table.c
         is_triggered = c.trigger_event.is_not(None) | c.is_scheduled
         query = select(c.name, c.trigger_event, c.is_scheduled).where(
@@ -84,7 +84,7 @@ class Definitions:
         connection.execute(this.values(current_since=now))
 
     def set_enabled(self, connection: Connection, name: str, *, is_enabled: bool) -> bool:
-        """Enable or disable all versions of a document; True if they were not so before."""
+        """Enable or disable all versions of a document; False if nothing changes."""
         c = self._table.c
         statement = update(self._table).where(c.name == name, c.is_enabled != is_enabled)
         return connection.execute(statement.values(is_enabled=is_enabled)).rowcount > 0

@@ -1,1 +1,1 @@
-"""Statements that save where loops stand."""
+"""Statements that save the cursors of loops."""

@@ -1,7 +1,7 @@
-"""Saves the checkpoints of loops, past SQLAlchemy: a loop may save after each of a million items.
+"""Saves checkpoints of loops, bypassing SQLAlchemy: a loop may save one after each of many items.
 
 SQLAlchemy takes longer for the statement than SQLite for the commit. So the driver executes it, on
-a kept connection that commits by itself.
+a kept connection that autocommits.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class CheckpointWriter:
         self._history = HistoryWriter(database, tables, checkpoints)
         self._alone, self._driver = database.dialect.writing_alone, database.driver
         dialect, engine_dialect = database.dialect, database.engine.dialect
-        # On a user's own engine with another driver, SQLAlchemy executes the statement.
+        # On a user's own engine with a different driver, SQLAlchemy executes the statement.
         is_own_driver = engine_dialect.driver == dialect.own_driver
         self._execute_many = dialect.execute_many if is_own_driver else None
-        # The driver's own errors, and SQLAlchemy's when it opens the connection.
+        # Errors of the driver, and of SQLAlchemy when it opens the connection.
         self._refusals = (engine_dialect.loaded_dbapi.Error, DBAPIError, NoFreeConnection)
         is_plain = dialect.driver_takes_uuids or tables.key_type is not KeyType.UUID
         self._row = _plain_row if is_plain else _row_of_uuid
@@ -59,10 +59,9 @@ class CheckpointWriter:
         )
 
     def save(self, positions: Sequence[CheckpointUpdate]) -> list[bool]:
-        """Save checkpoints; False for each that matched no row, so its loop must find out why.
+        """Save checkpoints; False for each that matched no row, so that its loop finds out why.
 
-        Only for loops that saved before: the failure counts that a first checkpoint resets are
-        left alone here.
+        Not for the first checkpoint after failures, which also clears the failure counts.
         """
         recorded = [one for one in positions if one.entry is not None]
         if recorded:
@@ -78,13 +77,13 @@ class CheckpointWriter:
                 if self._save_past_sqlalchemy(self._execute_many, positions):
                     return [True] * len(positions)
             except self._refusals:
-                # SQLAlchemy's path raises an error that callers know. Saving the same
-                # checkpoint twice does no harm.
+                # SQLAlchemy raises errors that callers know. Saving the same checkpoint twice is
+                # harmless.
                 pass
         return [self._save_by_sqlalchemy(one) for one in positions]
 
     def save_one(self, position: CheckpointUpdate) -> bool:
-        """Save one checkpoint; nearly all are saved by this method."""
+        """Save one checkpoint; the fast path of nearly all checkpoints."""
         if (
             self._execute_many is None
             or position.progress is not None

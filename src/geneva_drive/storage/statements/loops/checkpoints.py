@@ -1,4 +1,4 @@
-"""Statements on the cursors of resumable steps, and on the history of their checkpoints."""
+"""Statements on the cursors of resumable steps and on their checkpoint history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 class HistoryEntry(NamedTuple):
-    """A row of `checkpoints` to add with a checkpoint, beside the values of the checkpoint."""
+    """The values of a new row of `checkpoints`, in addition to those of the checkpoint."""
 
     workflow_id: Key
     reason: str
@@ -22,10 +22,10 @@ class HistoryEntry(NamedTuple):
 
 
 class CheckpointUpdate(NamedTuple):
-    """The values of one checkpoint, with the claim that its loop runs under.
+    """The values of one checkpoint, with the claim of its loop.
 
-    A tuple, because a loop may make millions of them. The first four are in the order in which the
-    statement of `checkpoint_writer.py` takes them.
+    A tuple, because a loop may create millions of them. The first four are in the order of the
+    parameters in the statement of `checkpoint_writer.py`.
     """
 
     cursor: str | None
@@ -33,8 +33,8 @@ class CheckpointUpdate(NamedTuple):
     execution_id: Key
     claim_token: str
     item_errors: int
-    progress: str | None  # None leaves what was written last
-    entry: HistoryEntry | None = None  # of a batch worker: each of its checkpoints is on record
+    progress: str | None  # None keeps the last value
+    entry: HistoryEntry | None = None  # of a batch worker, whose every checkpoint is on record
 
     @property
     def workflow_id(self) -> Key:
@@ -58,7 +58,7 @@ class Checkpoints:
 
     One guarded statement saves a cursor: the claim must hold, and no stop may be requested. If it
     matches no row, the caller finds out why. A loop that saves has advanced, so the statement also
-    clears the step's earlier failures.
+    clears the counts of the step's earlier failures.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -91,8 +91,8 @@ class Checkpoints:
     ) -> bool:
         """Save a cursor in the caller's transaction; False if its loop must not continue.
 
-        `after` is how many iterations must have been saved before: a commit whose answer was lost
-        may have saved more.
+        `after` is the number of iterations that must be saved so far: a commit whose answer was
+        lost may have saved more.
         """
         values = {
             "of_execution": position.execution_id,
@@ -119,7 +119,7 @@ class Checkpoints:
     def of_workflow(
         self, connection: Connection, workflow_id: Key, *, besides: Collection[str]
     ) -> dict[Key, list[CheckpointRecord]]:
-        """Return the rows with other reasons than `besides`, by execution, oldest first."""
+        """Return the rows whose reason is not in `besides`, by execution, oldest first."""
         c = self._table.c
         query = self._rows.where(c.workflow_id == workflow_id, c.reason.not_in(besides))
         found: dict[Key, list[CheckpointRecord]] = defaultdict(list)
@@ -130,7 +130,7 @@ class Checkpoints:
     def latest(
         self, connection: Connection, execution_id: Key, count: int, *, besides: str
     ) -> list[CheckpointRecord]:
-        """Return the latest rows with another reason than `besides`, oldest first."""
+        """Return the latest rows whose reason is not `besides`, oldest first."""
         c = self._table.c
         query = (
             self._rows.where(c.execution_id == execution_id, c.reason != besides)
@@ -148,7 +148,7 @@ class Checkpoints:
     ) -> list[tuple[str, CheckpointRecord]]:
         """Return the rows with this reason, each with its node id, in the order of their ids.
 
-        They are those of the given steps, or of all steps.
+        Without `step_names`, those of all steps.
         """
         c, executions = self._table.c, self._executions.c
         query = (

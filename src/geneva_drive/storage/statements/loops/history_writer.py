@@ -1,4 +1,4 @@
-"""Saves checkpoints of batch workers, each with a row of its history, in one transaction."""
+"""Saves checkpoints of batch workers, each with a row of history, in one transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geneva_drive.storage.statements.loops.checkpoints import (
     history_row,
 )
 
-# The workflow first: commands lock it before its executions, and the new row refers to it.
+# Lock the workflow first: commands lock it before its executions, and the new row refers to it.
 _ON_POSTGRESQL = """
 WITH held AS MATERIALIZED (
     SELECT id FROM {workflows} WHERE id = %(workflow_id)s FOR KEY SHARE
@@ -43,7 +43,7 @@ class _NotSaved(Exception):
 
 
 class HistoryWriter:
-    """Saves such checkpoints; on PostgreSQL one of them is one round trip."""
+    """Saves checkpoints with their history; on PostgreSQL, one checkpoint takes one round trip."""
 
     def __init__(self, database: Database, tables: Tables, checkpoints: Checkpoints) -> None:
         self._database = database
@@ -58,7 +58,7 @@ class HistoryWriter:
     def save(self, updates: Sequence[CheckpointUpdate]) -> bool:
         """Save checkpoints; True if all are saved, False if that is not certain.
 
-        After False, each caller reads what is saved before it tries again: a repetition would add
+        After False, each caller reads what is saved before it tries again: saving twice would add
         a second row.
         """
         ordered = sorted(updates, key=lambda one: one.workflow_id)
@@ -71,7 +71,7 @@ class HistoryWriter:
         return True
 
     def _save(self, connection: Connection, updates: Sequence[CheckpointUpdate]) -> None:
-        # The rows first, for the same order of locks.
+        # Insert the rows first, for the same order of locks.
         self._checkpoints.append(connection, [history_row(one) for one in updates])
         for one in updates:
             if not self._checkpoints.save(connection, one):

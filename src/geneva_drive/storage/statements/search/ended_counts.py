@@ -1,4 +1,4 @@
-"""Counts executions that ended in a window of time, and checkpoints that were kept, for metrics."""
+"""Queries for metrics: executions that ended in a window of time, and counts of checkpoints."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EndedCounts:
     def checkpoints_after(
         self, connection: Connection, last: Key | None
     ) -> Sequence[tuple[str, int]]:
-        """Count the checkpoints that were kept after one, by why they were."""
+        """Count the checkpoints that were recorded after `last`, by reason."""
         c = self._checkpoints.c
         query = select(c.reason, func.count()).group_by(c.reason)
         if last is not None:

@@ -1,4 +1,4 @@
-"""Reads failed executions, with how their workflows stand."""
+"""Queries for failed executions and the standing of their workflows."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Failures:
     def since(
         self, connection: Connection, moment: datetime, limit: int, longest: int
     ) -> list[FailureRow]:
-        """Return the latest failures since a moment, newest first; of messages, the beginnings."""
+        """Return the latest failures since a moment, newest first, with shortened messages."""
         e = self._tables.step_executions.c
         failed_at = e.finished_at if self._tables.has_partial_indexes else e.failed_at
-        # First the few that are wanted, by the index of failures and in a statement of their own:
-        # joined at once, PostgreSQL would read all failures or all workflows.
+        # A separate statement first finds the few wanted rows by the index of failures: with a
+        # join, PostgreSQL would read all failures or all workflows.
         latest = (
             select(e.id)
             .where(is_failed_execution(self._tables), failed_at >= moment)
@@ -70,9 +70,9 @@ class Failures:
     def holding(
         self, connection: Connection, ids: Sequence[Key], before: datetime, longest: int
     ) -> list[FailureRow]:
-        """Return the failures up to then on which these paused workflows stand.
+        """Return the failures up to `before` for which these workflows are paused.
 
-        The caller names the workflows, or the database would read all of history for them.
+        The caller passes the workflows; to find them here, the database would read all history.
         """
         w, e = self._tables.workflows.c, self._tables.step_executions.c
         is_held = and_(w.state == WorkflowState.PAUSED, ~self._has_later_attempt())

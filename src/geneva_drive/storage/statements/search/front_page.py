@@ -1,6 +1,6 @@
-"""Counts and first rows for the front page; no statement reads more than so many rows.
+"""Counts and first rows for the front page.
 
-Each reads along an index, and stops after `most` rows: a count is exact below that.
+Each statement reads along an index, and stops after `most` rows: a count is exact below that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
 from geneva_drive.storage.statements.dead_letters import read_dead_letter
 from geneva_drive.storage.statements.statement_portions import portions
 
-_TYPES = 100  # whose workflows are counted in one statement
+_TYPES = 100  # types whose workflows are counted in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Sleepers:
 
 @dataclass(frozen=True, slots=True)
 class AwaitedChildren:
-    """How many child workflows of a type and state their parents wait for."""
+    """How many child workflows of a type and state are awaited by their parents."""
 
     type: str
     state: WorkflowState
@@ -60,7 +60,7 @@ class AwaitedChildren:
 
 @dataclass(frozen=True, slots=True)
 class DueExecutions:
-    """How many executions of a type are due on a queue, and since when the oldest is."""
+    """How many executions of a type are due on a queue, and since when the oldest is due."""
 
     queue: str
     type: str
@@ -78,7 +78,7 @@ class ParkedCount:
 
 
 class FrontPage:
-    """Reads what needs whom, in a fixed number of statements."""
+    """Queries for the workflows that need a person or wait, in a fixed number of statements."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -93,9 +93,12 @@ class FrontPage:
         most: int,
         limit: int,
     ) -> tuple[int, list[tuple[ApprovalRecord, WorkflowRecord]]]:
-        """Return how many pending requests a person may decide, or may not, and the oldest."""
+        """Return the number of pending requests that a person may decide, and the oldest ones.
+
+        With `are_mine=False`, of the requests that the person may not decide.
+        """
         a, people = self._tables.approvals.c, self._tables.approval_people.c
-        # As a literal: a partial index is not used for a parameter.
+        # As a literal: with a parameter, the partial index is not used.
         is_pending = a.state == literal(ApprovalState.PENDING.value, literal_execute=True)
         named = select(people.approval_id).where(
             people.person == (person or ""), people.is_assigned == true()
@@ -125,9 +128,10 @@ class FrontPage:
     def other_dead_letters(
         self, connection: Connection, *, looked_at: int, limit: int
     ) -> tuple[int, bool, list[tuple[DeadLetterRecord, WorkflowRecord]]]:
-        """Return the pending entries whose workflows stand on no failure: how many, and the newest.
+        """Count the pending entries of workflows not paused on a failure, and return the newest.
 
-        Only the newest entries are looked at; the count is exact if these are all.
+        The second value is True if the count is exact: only the newest `looked_at` entries are
+        read.
         """
         d, w = self._tables.dead_letters, self._tables.workflows
         is_pending = d.c.state == literal(DeadLetterState.PENDING.value, literal_execute=True)
@@ -160,9 +164,10 @@ class FrontPage:
     def held(
         self, connection: Connection, *, looked_at: int, limit: int
     ) -> tuple[int, bool, list[WorkflowRecord]]:
-        """Return the paused workflows that stand on no failure and are no dead letter.
+        """Count the paused workflows without a failure or dead letter, and return the newest.
 
-        Only the newest paused workflows are looked at; the count is exact if these are all.
+        The second value is True if the count is exact: only the newest `looked_at` paused workflows
+        are read.
         """
         w, d = self._tables.workflows, self._tables.dead_letters.c
         is_letter = exists().where(
@@ -185,7 +190,7 @@ class FrontPage:
         return len(ids), _count(connection, newest, looked_at) < looked_at, found
 
     def _stands_on_failure(self) -> ColumnElement[bool]:
-        """Select whether a workflow is paused, and a node's latest attempt has failed."""
+        """Return the condition that a workflow is paused and a node's latest attempt failed."""
         w, e = self._tables.workflows.c, self._tables.step_executions.c
         later = self._tables.step_executions.alias("later").c
         is_tried_again = exists().where(
@@ -201,7 +206,7 @@ class FrontPage:
     def awaited_events(
         self, connection: Connection, *, most: int, limit: int
     ) -> tuple[int, list[AwaitedEvents]]:
-        """Return how many waits are open, and the types that most of them are for."""
+        """Return the number of open waits, and the types of events that most of them are for."""
         listeners, waits = self._tables.event_listeners.c, self._tables.event_waits.c
         some = (
             select(listeners.pattern, listeners.wait_id)
@@ -223,7 +228,7 @@ class FrontPage:
     def sleepers(
         self, connection: Connection, *, most: int, limit: int
     ) -> tuple[int, list[Sleepers]]:
-        """Return how many executions wait for their time, and the steps that most of them are."""
+        """Return the number of sleeping executions, and the steps with most of them."""
         e = self._tables.step_executions.c
         some = (
             select(workflow_type(self._tables).label("type"), e.step_name, e.wakes_at)
@@ -243,7 +248,7 @@ class FrontPage:
         return count, [Sleepers(*row) for row in connection.execute(query)]
 
     def awaited_children(self, connection: Connection, *, most: int) -> list[AwaitedChildren]:
-        """Return for which child workflows nodes wait, by type and state."""
+        """Count the child workflows that nodes wait for, by type and state."""
         e, w = self._tables.step_executions.c, self._tables.workflows.c
         some = (
             select(e.child_id)
@@ -264,7 +269,7 @@ class FrontPage:
         ]
 
     def is_waiting(self) -> ColumnElement[bool]:
-        """True of an execution that waits, in the words of the index of waiting executions."""
+        """True for a waiting execution, worded so that the index of waiting executions is used."""
         c = self._tables.step_executions.c
         if not self._tables.has_partial_indexes:
             return c.is_waiting == 1
@@ -272,7 +277,7 @@ class FrontPage:
         return c.state == waiting
 
     def due(self, connection: Connection, *, most: int) -> list[DueExecutions]:
-        """Return what is due, by queue and type; of more than `most`, some."""
+        """Count due executions by queue and type; if there are more than `most`, only some."""
         e = self._tables.step_executions.c
         some = (
             select(e.queue, e.type, e.scheduled_for)
@@ -328,7 +333,7 @@ class FrontPage:
         return found
 
     def pauses(self, connection: Connection, ids: Sequence[Key]) -> dict[Key, str | None]:
-        """Return who last paused each of these workflows."""
+        """Return the actor that last paused each of these workflows."""
         if not ids:
             return {}
         c = self._tables.audit_entries.c

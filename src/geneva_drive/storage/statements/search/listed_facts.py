@@ -1,4 +1,4 @@
-"""Reads what a list shows beside the workflows' own rows: one statement for a whole page."""
+"""Queries for the facts that a list shows beside workflows: one statement for each whole page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = tuple[str | None, str | None]  # typed JSON, and the share of the attem
 
 
 class ListedFacts:
-    """Facts of a page of workflows, by the id of the workflow or execution that they are about."""
+    """Facts about a page of workflows, by the id of the workflow or execution."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -25,7 +25,7 @@ class ListedFacts:
     def results(
         self, connection: Connection, workflows: Iterable[WorkflowRecord]
     ) -> dict[Key, Result]:
-        """Return the result of the step that each finished workflow did last."""
+        """Return the result of the last done step of each finished workflow."""
         by_step: dict[str, list[Key]] = {}
         for one in workflows:
             if one.previous_step_name is not None:
@@ -74,7 +74,7 @@ class ListedFacts:
     def cancel_commands(
         self, connection: Connection, workflow_ids: Sequence[Key]
     ) -> dict[Key, AuditRecord]:
-        """Return the last entry about the cancelling of each workflow, if it was a command."""
+        """Return the last `cancel` command on each workflow, if there is one."""
         if not workflow_ids:
             return {}
         c = self._tables.audit_entries.c
@@ -106,9 +106,10 @@ class ListedFacts:
         query = select(self._executions).where(c.workflow_id.in_(list(ends)), wanted)
         found: dict[Key, ExecutionRecord] = {}
         rows = [ExecutionRecord.of(row) for row in connection.execute(query).mappings()]
-        # Other active executions ended with it, with the same outcome or by flow control.
+        # Other active executions ended together with it, with the same outcome or by flow control.
         for one in sorted(rows, key=_rank, reverse=True):
-            # A rejection cancels if the workflow ended with it: others have let it continue.
+            # A rejection canceled the workflow only if both ended at the same moment; after other
+            # rejections the workflow continued.
             is_rejection = one.outcome in REJECTING
             if not is_rejection or one.finished_at == ends[one.workflow_id]:
                 found[one.workflow_id] = one
@@ -134,7 +135,7 @@ class ListedFacts:
 
 
 def _rank(execution: ExecutionRecord) -> tuple[bool, bool, bool, Key]:
-    """Order as the statement about one workflow does: the cause comes first."""
+    """Return the sort key of the statement for one workflow: the cause comes first."""
     return (
         execution.error_class is None,
         execution.outcome not in REJECTING,

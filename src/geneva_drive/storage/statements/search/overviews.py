@@ -1,4 +1,4 @@
-"""Reads many rows for display, and only the columns that are shown."""
+"""Queries that read many rows for display, and only the displayed columns."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Overviews:
         return found
 
     def latest_states(self, connection: Connection, workflow_id: Key) -> dict[str, NodeAttempt]:
-        """Return the same without the times but the start: these take half of the time."""
+        """Return `latest_attempts` with only the start times, which takes half the time."""
         c = self._executions.c
         no_time = null()
         query = select(
@@ -96,7 +96,7 @@ class Overviews:
     def done_since(
         self, connection: Connection, workflow_id: Key, since: datetime | None
     ) -> list[tuple[str, datetime | None]]:
-        """Return the nodes that are done and when they ended, from `since` on."""
+        """Return the done nodes that ended from `since` on, each with its end."""
         c = self._executions.c
         is_done = is_done_execution(self._tables)
         query = select(c.node_id, c.finished_at).where(c.workflow_id == workflow_id, is_done)
@@ -109,7 +109,8 @@ class Overviews:
     ) -> list[ExecutionRecord]:
         """Return up to `each` oldest executions in each active state."""
         c = self._executions.c
-        # Of 100,000 executions, looking for a state that none is in would read them all.
+        # Query only existing states: for a state without executions, the database would read all
+        # executions of the workflow, perhaps 100,000.
         counts = (
             select(c.state, func.count())
             .where(c.workflow_id == workflow_id, is_active_execution(self._tables))
@@ -127,9 +128,11 @@ class Overviews:
         return sorted(found, key=lambda one: one.id)
 
     def handed_over(self, connection: Connection, ids: Sequence[Key]) -> str | None:
-        """Return the step of one of these due executions that a worker has left to other code."""
+        """Return the step of one of these executions that a worker left to workers with other code.
+
+        It wakes later than it is due, unlike other sleepers.
+        """
         c = self._executions.c
-        # Any other sleeper wakes when it is due.
         query = select(c.step_name).where(c.id.in_(ids), c.wakes_at > c.scheduled_for)
         return connection.scalar(query.order_by(c.id).limit(1))
 
@@ -138,12 +141,14 @@ class Overviews:
     ) -> ExecutionRecord | None:
         """Return the execution that canceled its workflow, if one did."""
         c = self._executions.c
-        # A rejection cancels if the workflow ended with it: others have let it continue.
+        # A rejection canceled the workflow only if both ended at the same moment; after other
+        # rejections the workflow continued.
         is_rejection = c.outcome.in_(REJECTING) & (c.finished_at == canceled_at)
         query = (
             select(self._executions)
             .where(c.workflow_id == workflow_id, c.outcome.in_(CANCELING) | is_rejection)
-            # Other active executions ended with it, with the same outcome or by flow control.
+            # Other active executions ended together with it, with the same outcome or by flow
+            # control.
             .order_by(
                 c.error_class.is_(None),
                 c.outcome.not_in(REJECTING),
@@ -173,7 +178,7 @@ class Overviews:
 
 
 def _latest(rows: Sequence[Any]) -> dict[str, NodeAttempt]:
-    # Nearly all are first attempts: sorting them here takes a tenth of the database's time.
+    # Nearly all are first attempts: sorting them here is ten times faster than in the database.
     return {
         key: NodeAttempt(_STATES[state], _OUTCOMES[outcome], number, due, started, finished)
         for key, number, state, outcome, due, started, finished in sorted(rows, key=itemgetter(1))

@@ -1,4 +1,4 @@
-"""Pages of rows: each continues at the id at which the last one ended, the nearest row first."""
+"""Pages of rows by id; each page starts where the previous one ended."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from geneva_drive.storage.statements.search.page_edge import PageEdge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalInbox:
-    """Which requests are wanted; a field that is None leaves all of them."""
+    """The wanted requests; a field that is None excludes none."""
 
     state: ApprovalState | None = None
     only_ended: bool = False  # decided, expired or canceled
     role: str | None = None
-    person: str | None = None  # with `person_roles`: what this person may decide
+    person: str | None = None  # with `person_roles`: the requests that this person may decide
     person_roles: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntryRow:
-    """An audit entry with its workflow, or with what else it is about."""
+    """An audit entry with its workflow or its other subject."""
 
     id: Key
     workflow_id: Key | None
-    subject: str | None  # of an act without a workflow, and of a schedule's run
+    subject: str | None  # for an act without a workflow, and for a run of a schedule
     command: str
     actor: str | None
     reason: str | None
@@ -45,7 +45,7 @@ class AuditEntryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRow:
-    """What a queue holds now."""
+    """The due and running executions of a queue."""
 
     queue: str
     due: int
@@ -54,7 +54,7 @@ class QueueRow:
 
 
 class Pages:
-    """Reads pages for lists, and what queues hold."""
+    """Reads pages for lists, and the state of queues."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -65,7 +65,7 @@ class Pages:
         c, people = self._tables.approvals.c, self._tables.approval_people.c
         query = select(*(c[name] for name in ApprovalRecord.__slots__))
         if wanted.state is not None:
-            # As a literal: a partial index is not used for a parameter.
+            # As a literal: with a parameter, the partial index is not used.
             query = query.where(c.state == literal(wanted.state.value, literal_execute=True))
         if wanted.only_ended:
             query = query.where(c.state != ApprovalState.PENDING.value)
@@ -109,10 +109,10 @@ class Pages:
         looked_at: int,
         limit: int,
     ) -> tuple[list[AuditEntryRow], Key | None]:
-        """Return the nearest entries of an actor and a command.
+        """Return the nearest entries of an actor and a command, and where to continue.
 
-        Neither has an index: only so many entries are looked at. The key at which the look ended
-        is returned too, and None if it came to the last entry.
+        Neither has an index, so only `looked_at` entries are read. The second value is the key of
+        the last entry read, or None if there were fewer.
         """
         c = self._tables.audit_entries.c
         some = edge.nearest(select(c.id), c.id, looked_at).subquery()
@@ -133,7 +133,7 @@ class Pages:
     def heard_counts(
         self, connection: Connection, ids: Sequence[Key]
     ) -> dict[Key, tuple[int, int, int]]:
-        """Return how many workflows each event started, continued, and classes that refused it."""
+        """Return, for each event, how many workflows it started and continued, and its refusals."""
         s, r, w = (
             self._tables.event_starts.c,
             self._tables.event_receipts.c,
@@ -168,7 +168,7 @@ class Pages:
         return [ExecutionRecord.of(row) for row in rows]
 
     def queues(self, connection: Connection) -> list[QueueRow]:
-        """Return the queues in which something is due or running, by name."""
+        """Return the queues with due or running executions, by name."""
         c = self._tables.step_executions.c
         due = self._by_queue(connection, c.claimable == true())
         running = self._by_queue(connection, c.claim_token.is_not(None))
@@ -190,15 +190,15 @@ class Pages:
         return {row[0]: (row[1], row[2]) for row in connection.execute(query.group_by(c.queue))}
 
     def marks(self, connection: Connection) -> Sequence[Any]:
-        """Return values of which one differs if rows were added, began to run or ended.
+        """Return values that change whenever rows are added, begin to run or end.
 
-        Each is the head of an index, so that the statement costs the same however many rows there
-        are. A checkpoint adds a row.
+        Each value is the head of an index, so that the cost does not depend on the number of rows.
+        A checkpoint adds a row.
         """
         tables = self._tables
         running = tables.step_executions.c
         heads = [
-            # Not max(): PostgreSQL has none for UUIDs.
+            # No max(): PostgreSQL has none for UUIDs.
             select(table.c.id).order_by(table.c.id.desc()).limit(1).scalar_subquery()
             for table in (
                 tables.workflows,

@@ -1,4 +1,4 @@
-"""Conditions that tell apart the states which are stored as `ready`."""
+"""Conditions that distinguish the states that are stored as `ready`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from geneva_drive.storage.statements.search.workflow_filter import WorkflowFilte
 
 
 class StateConditions:
-    """A workflow that performs, or only waits for a person or an event, is stored as `ready`."""
+    """The conditions of each state.
+
+    Workflows that are performing, or only wait for a person or an event, are stored as `ready`.
+    """
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
@@ -23,12 +26,12 @@ class StateConditions:
         self._dialect = dialect
 
     def has_waits(self, workflows: Any = None) -> list[ColumnElement[bool]]:
-        """Return the condition of the index of workflows that wait."""
+        """Return the condition for a workflow that waits, worded so that its index is used."""
         c = self._table.c if workflows is None else workflows
         return [c.open_waits > 0] if self._tables.has_partial_indexes else [c.waits == 1]
 
     def performing(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
-        """Return the condition that tells the states apart which are stored as `ready`."""
+        """Return the condition that distinguishes the states that are stored as `ready`."""
         c = self._table.c
         match wanted.state:
             case WorkflowState.READY if wanted.is_narrow:
@@ -44,8 +47,8 @@ class StateConditions:
                 return []
 
     def running(self) -> Select[Any]:
-        # By the claim, which has an index that holds few rows, and as a list of its own: compared
-        # with EXISTS, PostgreSQL and MariaDB would read the executions of all workflows.
+        # Read by the claim, whose index has few rows, and as a separate list: with EXISTS,
+        # PostgreSQL and MariaDB would read the executions of all workflows.
         executions = self._tables.step_executions.c
         return select(executions.workflow_id).where(executions.claim_token.is_not(None))
 
@@ -56,14 +59,14 @@ class StateConditions:
         return [*self.has_waits(), is_ready, ~self.has_other_active(c)]
 
     def resting_ids(self) -> Select[Any]:
-        # A list of its own too, which is read along the index of those that wait.
+        # A separate list, too, which is read along the index of waiting workflows.
         waiting = self._table.alias("waiting").c
         is_ready = self._dialect.unindexed(waiting.state) == WorkflowState.READY
         conditions = [*self.has_waits(waiting), is_ready, ~self.has_other_active(waiting)]
         return select(waiting.id).where(*conditions)
 
     def busy_and_waiting(self) -> list[ColumnElement[bool]]:
-        """Return the conditions of a graph in which a node waits while others go on."""
+        """Return the conditions of a graph in which a node waits while other nodes are active."""
         c = self._table.c
         is_ready = self._dialect.unindexed(c.state) == WorkflowState.READY
         is_going_on = self.has_other_active(c)

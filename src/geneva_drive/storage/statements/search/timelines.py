@@ -1,4 +1,4 @@
-"""Reads when the executions of one workflow ran, without results and errors."""
+"""Queries for when the executions of one workflow ran, without results and errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When an execution was due, ran and ended."""
+    """The times at which an execution was due, ran and ended."""
 
     id: Key
     node_id: str
@@ -34,7 +34,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class WorkersSpan:
-    """When the workers of a batch or map that are in one state ran."""
+    """The count and times of the workers of a batch or map that are in one state."""
 
     step_name: str
     state: StepState
@@ -45,7 +45,7 @@ class WorkersSpan:
 
 @dataclass(frozen=True, slots=True)
 class WaitSpan:
-    """When an execution waited for a person or an event; no end while it does."""
+    """When an execution waited for a person or an event; without an end while it waits."""
 
     execution_id: Key
     began_at: datetime
@@ -71,9 +71,9 @@ class Timelines:
         return [_span(row) for row in connection.execute(query)]
 
     def workers(self, connection: Connection, workflow_id: Key) -> list[WorkersSpan]:
-        """Return the workers of each batch and map, added up by state."""
+        """Return the counts and times of each batch's and map's workers, by state."""
         c, x = self._tables.step_executions.c, self._tables.expansions.c
-        # Without a batch or map, no execution is read: a fan-out may have 100,000.
+        # Without a batch or map, read no execution: a fan-out may have 100,000.
         has_any = exists().where(x.workflow_id == workflow_id)
         query = (
             select(
@@ -100,7 +100,7 @@ class Timelines:
             .order_by(a.id)
             .limit(limit)
         )
-        # The end of a wait for events is the start of its body, which the execution knows.
+        # A wait for events ends when its body starts, which is in the execution.
         awaited = (
             select(w.execution_id, w.opened_at)
             .where(w.workflow_id == workflow_id, w.state != EventWaitState.CANCELED.value)

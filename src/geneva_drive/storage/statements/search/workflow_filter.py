@@ -1,4 +1,4 @@
-"""Which workflows a search wants, and the parts of indexes that hold them."""
+"""The filter of a search for workflows, and the sections of indexes to search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.storage.statements.search.workflow_traits import WorkflowTrait
 
 @dataclass(frozen=True, slots=True)
 class WorkflowFilter:
-    """Which workflows are wanted, and in which order; a field that is None leaves all of them."""
+    """The wanted workflows and their order; a field that is None excludes none."""
 
     types: Sequence[str] | None = None
     state: WorkflowState | None = None  # as readers see it
@@ -21,18 +21,19 @@ class WorkflowFilter:
     stored: WorkflowState | None = None  # as it is stored
     hero: tuple[str, str] | None = None  # its type and id
     template: str | None = None
-    since: datetime | None = None  # when they were created
+    since: datetime | None = None  # created then or later
     is_newest_first: bool = False
-    after: Key | None = None  # the id after which they are wanted, in that order
-    is_by_creation: bool = False  # ordered by the moment of their creation, and only then by id
+    after: Key | None = None  # the id after which they come, in the order of the filter
+    is_by_creation: bool = False  # ordered by the moment of their creation, then by id
     after_created: datetime | None = None  # with `after`, in the order of creation
     traits: WorkflowTraits | None = None
 
     @property
     def stored_states(self) -> list[WorkflowState]:
-        """Return the states that the rows may have; `performing` is stored as `ready`.
+        """Return the states that the rows may have.
 
-        So is a workflow that is paused because it only waits for a person.
+        `performing`, and `paused` because of a wait for a person or an event, are stored as
+        `ready`.
         """
         states = STORED_WORKFLOW_STATES
         match self.state:
@@ -50,7 +51,7 @@ class WorkflowFilter:
 
     @property
     def is_narrow(self) -> bool:
-        """True if few workflows are wanted, and found by other than their state."""
+        """True if few workflows are wanted, and another index than that of states finds them."""
         has_index = self.traits is not None and self.traits.is_narrow
         is_few = self.state is WorkflowState.PERFORMING or self.hero is not None
         return is_few or has_index or self.is_by_creation or self.is_by_error
@@ -65,7 +66,7 @@ class WorkflowFilter:
 
     @property
     def is_sparse(self) -> bool:
-        """True if a section may hold many workflows and none that is wanted."""
+        """True if a section may have many workflows of which none is wanted."""
         is_derived = self.state in (WorkflowState.READY, WorkflowState.PAUSED)
         has_traits = self.traits is not None and self.traits.is_asking
         return is_derived or has_traits or self.since is not None
@@ -75,8 +76,8 @@ class WorkflowFilter:
 class Section:
     """A part of an index in which workflows are ordered by id.
 
-    The index is that by state and type. Of `ready` workflows that wait for a person or an event, it
-    is the index of those, by type.
+    It is the index by state and type; for `ready` workflows that wait for a person or an event, the
+    index of waiting workflows by type.
     """
 
     state: WorkflowState

@@ -1,4 +1,4 @@
-"""Finds workflows by type, state, hero and template, in the order of their ids."""
+"""Search for workflows by type, state, hero and template, in the order of their ids."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _STATES_OF_NEEDS = {
     Need.CHILD: (WorkflowState.READY,),
     Need.WORKER: (WorkflowState.READY,),
 }
-_WIDENED = 4  # how many times as many workflows the next window has
-_MOST_SECTIONS = 400  # in one statement: SQLite takes at most 500 parts of a UNION
+_WIDENED = 4  # the next window has so many times as many workflows
+_MOST_SECTIONS = 400  # in one statement: SQLite allows at most 500 parts of a UNION
 
 
 class WorkflowSearch:
@@ -56,9 +56,10 @@ class WorkflowSearch:
         self._states = StateConditions(tables, dialect)
 
     def sections(self, connection: Connection, wanted: WorkflowFilter) -> list[Section] | None:
-        """Return the sections that hold what is wanted; None if another index finds it faster.
+        """Return the sections with the wanted workflows; None if another index is faster.
 
-        A caller that pages keeps them. A workflow of a type that is new meanwhile is not found.
+        A caller that pages reuses them, so it does not find workflows whose type has no workflow
+        yet.
         """
         states = wanted.stored_states
         is_anything = wanted.types is None and len(states) == len(STORED_WORKFLOW_STATES)
@@ -74,7 +75,7 @@ class WorkflowSearch:
         found = [
             Section(state, name)
             for state in states
-            # Paused workflows that are stored as ready are among those that wait.
+            # Workflows that are paused but stored as ready are in the sections of waiting ones.
             if not (wanted.state is WorkflowState.PAUSED and state is WorkflowState.READY)
             for name in (self.types_in(connection, state) if given is None else given)
         ]
@@ -90,7 +91,7 @@ class WorkflowSearch:
     def _sections_of_need(
         self, connection: Connection, need: Need, given: Sequence[str] | None
     ) -> list[Section]:
-        """Return the sections in which workflows may need this; the trait tells which do."""
+        """Return the sections in which workflows may have this need; a condition selects them."""
         if need in (Need.PERSON, Need.EVENT):
             waiting = self._waiting_types(connection)
             names = waiting if given is None else sorted(set(given) & set(waiting))
@@ -102,7 +103,7 @@ class WorkflowSearch:
         ]
 
     def _waiting_types(self, connection: Connection) -> list[str]:
-        """Return the types that have a workflow which waits for a person or an event."""
+        """Return the types that have a workflow waiting for a person or an event."""
         return self._types_along(
             connection, self._tables.workflows_by_waits, self._states.has_waits()
         )
@@ -156,11 +157,11 @@ class WorkflowSearch:
         sections: Sequence[Section],
         limit: int,
     ) -> list[Key]:
-        """Return the first ids, looked for in one window of ids after the other.
+        """Return the first ids, searched in one window of ids after another.
 
-        Of a section without a match, the statement reads every workflow up to the end of the
-        window. Without windows, it would read the whole section before the page of another one
-        can be shown.
+        In a section without a match, the statement reads every workflow up to the end of the
+        window. Without windows, it would read the whole section before the matches of the other
+        sections can be shown.
         """
         found: list[Key] = []
         size = limit
@@ -175,7 +176,7 @@ class WorkflowSearch:
     def _ids_by_error(
         self, connection: Connection, wanted: WorkflowFilter, limit: int
     ) -> list[Key]:
-        """Return the first ids along the index of errors; what else is asked is asked of these."""
+        """Return the first ids along the index of errors that fulfill the other conditions."""
         assert wanted.traits is not None, "they ask for the error"
         traits, after, size = replace(wanted.traits, error_class=None), wanted.after, limit
         found: list[Key] = []
@@ -207,7 +208,7 @@ class WorkflowSearch:
     def _end_of_window(
         self, wanted: WorkflowFilter, sections: Sequence[Section], size: int
     ) -> Select[Any]:
-        """Select the last id of a window in which no section has more workflows than `size`."""
+        """Select the last id of a window in which each section has at most `size` workflows."""
         c = self._table.c
         ends = [
             self._along(
@@ -241,7 +242,7 @@ class WorkflowSearch:
         resting = counted.where(*self._stored(wanted), *self._states.resting()).scalar_subquery()
         if wanted.state is WorkflowState.PAUSED:
             return connection.scalar(select(stored + resting)) or 0
-        # The few that perform are subtracted: comparing each ready one with them takes longer.
+        # Subtract the few performing workflows: comparing each ready one with them takes longer.
         performing = self._counting(replace(wanted, state=WorkflowState.PERFORMING))
         difference = stored - performing.scalar_subquery() - resting
         return connection.scalar(select(difference)) or 0
@@ -259,7 +260,7 @@ class WorkflowSearch:
         return connection.scalar(counted) or 0
 
     def hero_types(self, connection: Connection) -> list[str]:
-        """Return the types that heroes have, by one index lookup each."""
+        """Return the types of heroes, with one index lookup each."""
         column = self._table.c.hero_type
         query = select(column).where(column.is_not(None)).order_by(column).limit(1)
         types: list[str] = []
@@ -279,7 +280,7 @@ class WorkflowSearch:
         limit: int,
         until: Key | None = None,
     ) -> Select[Any]:
-        """Select the first ids of all sections, up to an id: a few of each, merged."""
+        """Select the first ids of all sections, up to an id: the first of each, merged."""
         c = self._table.c
         ids = select(c.id).where(*self._created(wanted)).limit(limit)
         if until is not None:
@@ -311,7 +312,7 @@ class WorkflowSearch:
         return self._along(query, wanted, section)
 
     def _along(self, query: Select[Any], wanted: WorkflowFilter, section: Section) -> Select[Any]:
-        """Return the query for the workflows of a section that come after those of the filter."""
+        """Return the query for the workflows of a section, in order, after the filter's `after`."""
         index: Index = self._tables.workflows_by_state
         values: tuple[Any, ...] = (section.state, section.type)
         if section.is_waiting:
@@ -325,7 +326,7 @@ class WorkflowSearch:
         return [*self._stored(wanted), *self._states.performing(wanted)]
 
     def _stored(self, wanted: WorkflowFilter) -> list[ColumnElement[bool]]:
-        """Return the conditions on what is stored of a workflow."""
+        """Return the conditions on a workflow's stored columns."""
         c, graphs = self._table.c, self._tables.graphs.c
         column = self._dialect.unindexed if wanted.is_narrow else _as_it_is
         states = wanted.stored_states

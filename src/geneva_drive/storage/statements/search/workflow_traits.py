@@ -1,4 +1,4 @@
-"""Conditions on workflows beside their type and state: what they need, where they stand."""
+"""Conditions on workflows in addition to type and state, such as needs, current step and error."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class HeroBeginning:
     """The heroes whose id begins with a text, and the workflow whose id is that text."""
 
     text: str
-    hero_types: tuple[str, ...]  # all that there are: the index begins with them
+    hero_types: tuple[str, ...]  # all existing ones: they are the first column of the index
     workflow_id: Key | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureTraits:
-    """A failure on which a workflow stands, or which is being reattempted."""
+    """A failure for which a workflow is paused, or which is being reattempted."""
 
     step: str | None
     error_class: str | None
@@ -50,14 +50,14 @@ class FailureTraits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowTraits:
-    """What is asked of a workflow; a field that is None asks nothing."""
+    """The conditions on a workflow; a field that is None is no condition."""
 
     now: datetime
     failure: FailureTraits | None = None
-    until: Key | None = None  # the last id
+    until: Key | None = None  # the highest id
     ids: Sequence[Key] | None = None
     other_than_type: str | None = None
-    is_walk: bool = False  # most workflows are read in portions, so each is looked at by itself
+    is_walk: bool = False  # reads most workflows in portions, so conditions are checked per row
     needs: Need | None = None
     step: str | None = None
     queue: str | None = None
@@ -70,12 +70,12 @@ class WorkflowTraits:
 
     @property
     def is_narrow(self) -> bool:
-        """True if an index by other than the state finds the workflows."""
+        """True if another index than that of states finds the workflows."""
         return any(one is not None for one in (self.beginning, self.hero_id, self.ids))
 
     @property
     def is_asking(self) -> bool:
-        """True if a list asks for anything of this, so that a workflow may lack it."""
+        """True if there is a condition of a list that a workflow may not fulfill."""
         asked = (self.needs, self.step, self.queue, self.paused_reason)
         others = (self.failure, self.hero_type, self.created_before)
         return any(one is not None for one in (*asked, *others))
@@ -100,7 +100,7 @@ class _Conditions:
         if traits.step is not None:
             found.append(self._stands_at(traits.step))
         if traits.queue is not None:
-            # A workflow without a queue of its own has that of its class, as its executions know.
+            # A workflow without its own queue has that of its class, which its executions have.
             own = and_(w.queue.is_(None), self._has(self._e.queue == traits.queue))
             found.append((w.queue == traits.queue) | own)
         if traits.paused_reason is not None:
@@ -118,7 +118,7 @@ class _Conditions:
         return [*found, *self._of_bulk()]
 
     def _of_bulk(self) -> Iterator[ColumnElement[bool]]:
-        """Yield what only bulk commands ask."""
+        """Yield the conditions that only bulk commands use."""
         traits, w = self._traits, self._w
         if traits.failure is not None:
             yield self._stands_on(traits.failure)
@@ -145,7 +145,7 @@ class _Conditions:
         return is_named | self._has(is_active_execution(self._tables), self._e.step_name == step)
 
     def _paused_because(self, reason: str) -> ColumnElement[bool]:
-        # A workflow that only waits stores no reason: readers derive it.
+        # A workflow that only waits stores no reason; readers derive it.
         stored: ColumnElement[bool] = self._w.paused_reason == reason
         is_ready = self._w.state == WorkflowState.READY
         if reason == APPROVAL_REQUIRED:
@@ -158,7 +158,7 @@ class _Conditions:
         return self._has(*failure_conditions(self._tables, failure))
 
     def _failed_last_with(self, error_class: str) -> ColumnElement[bool]:
-        """True if the last failure of a workflow is of a class."""
+        """True if the last failure of a workflow has this error class."""
         failed = self._tables.step_executions.c
         is_of_class = and_(failed.error_class == error_class, is_last_failure(self._tables))
         if self._traits.is_walk:
@@ -167,7 +167,7 @@ class _Conditions:
         return self._w.id.in_(found)
 
     def _needs(self, need: Need) -> ColumnElement[bool]:
-        """`who_is_needed` as SQL: of several nodes, the first in the order of `Need`."""
+        """Return `who_is_needed` as SQL: with several needs, the first in the order of `Need`."""
         w = self._w
         if need is Need.NONE:
             return w.state.in_(sorted(ENDED_WORKFLOW_STATES))
@@ -177,7 +177,7 @@ class _Conditions:
             Need.WORKER: self._has_due() | ~self._has(is_active_execution(self._tables)),
             Need.PERSON: and_(w.open_waits > 0, self._asks_a_person()),
             Need.EVENT: and_(w.open_waits > 0, self._waits_for_an_event()),
-            # Those that wait for a person or an event are told apart by their own row.
+            # The workflow's row shows whether it waits for a person or an event.
             Need.CHILD: (w.open_waits == 0)
             & self._has(
                 is_active_execution(self._tables),
@@ -213,7 +213,7 @@ class _Conditions:
 
 
 def is_last_failure(tables: Tables) -> ColumnElement[bool]:
-    """True of a failed execution after which no other of its workflow failed."""
+    """True for a failed execution after which no other execution of its workflow failed."""
     failed, later = tables.step_executions.c, tables.step_executions.alias("later").c
     return ~exists().where(
         later.workflow_id == failed.workflow_id,

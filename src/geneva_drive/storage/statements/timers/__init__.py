@@ -1,1 +1,1 @@
-"""Statements about schedules, and about what is due next."""
+"""Statements on schedules, and the query for the next due moment."""

@@ -1,4 +1,4 @@
-"""The one statement by which timers learn when they have to act next."""
+"""The query for the next moment at which the timers have to act."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class NextWakes:
 
 
 def _first(table: Table, passed_over: Refused = ()) -> ScalarSelect[Any]:
-    # Not MIN(): MariaDB would read all rows.
+    # No MIN(): MariaDB would read all rows.
     c = table.c
     query = select(c.wakes_at).where(c.wakes_at.is_not(None))
     if passed_over:

@@ -1,6 +1,6 @@
 """Statements on the runs of schedules.
 
-The caller of each write has locked the schedule.
+Callers lock the schedule before they write.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ScheduleRuns:
     def update_queued(
         self, connection: Connection, run: ScheduleRunRecord, values: Mapping[str, Any]
     ) -> bool:
-        """Update a run that is still queued; True if it was."""
+        """Update a queued run; False if it is no longer queued."""
         c = self._table.c
         is_queued = c.queued_at.is_not(None)
         statement = update(self._table).where(c.type == run.type, c.at == run.at, is_queued)
@@ -67,7 +67,7 @@ class ScheduleRuns:
         return connection.scalar(select(c.at).where(c.workflow_id == workflow_id))
 
     def old(self, connection: Connection, before: datetime, limit: int) -> list[RunKey]:
-        """Return runs from before a moment whose workflow is gone, or that never had one."""
+        """Return runs from before a moment that have no workflow, or whose workflow was deleted."""
         c, workflows = self._table.c, self._tables.workflows.c
         is_kept = exists().where(workflows.id == c.workflow_id)
         is_old = [c.at < before, c.queued_at.is_(None), ~is_kept]

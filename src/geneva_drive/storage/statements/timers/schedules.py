@@ -1,6 +1,6 @@
 """Statements on schedules.
 
-The caller of `update` has locked the schedule.
+Callers lock the schedule before `update`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from geneva_drive.storage.schema.tables import Tables
 
 
 class Schedules:
-    """The rows of `schedules`, few and small: they have no index beside the key."""
+    """The rows of `schedules`; they are few, so there is no index but the primary key."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
@@ -47,7 +47,7 @@ class Schedules:
     def update(
         self, connection: Connection, former: ScheduleRecord, values: Mapping[str, Any]
     ) -> bool:
-        """Update a schedule unless its next moment was moved by another process; True if done."""
+        """Update a schedule; False if another process has moved its next moment."""
         c = self._table.c
         same_next = c.next_at.is_(None) if former.next_at is None else c.next_at == former.next_at
         statement = update(self._table).where(c.type == former.type, same_next).values(**values)
@@ -74,14 +74,14 @@ class Schedules:
         return found
 
     def due(self, connection: Connection, types: Collection[str], now: datetime) -> Sequence[str]:
-        """Return which of these schedules are due, or can start a queued run."""
+        """Return those of these schedules that are due or can start a queued run."""
         c = self._table.c
         is_due = and_(c.next_at.is_not(None), c.next_at <= now)
         query = select(c.type).where(c.type.in_(types), or_(is_due, self._may_start_queued()))
         return connection.scalars(query.order_by(c.next_at, c.type)).all()
 
     def next_moments(self, types: Collection[str]) -> list[ScalarSelect[Any]]:
-        """Return queries for when the next of these is due; in the past, if one is due now."""
+        """Return queries for the next due moments of these schedules; past ones are due now."""
         c = self._table.c
         due = select(c.next_at).where(c.type.in_(types), c.next_at.is_not(None))
         queued = select(c.seen_at).where(c.type.in_(types), self._may_start_queued())

@@ -1,1 +1,1 @@
-"""Statements about approvals, events, callbacks and resume requests."""
+"""Statements on approvals, events, callbacks and resume requests."""

@@ -1,6 +1,6 @@
 """Statements on the people of requests for approval, their votes and their links.
 
-The caller of each write has locked the workflow of the request.
+Callers lock the workflow of the request before they write.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ApprovalPeople:
         self._vote: Update | None = None  # a vote always has the same columns
 
     def assign(self, connection: Connection, approval_id: Key, people: Iterable[str]) -> None:
-        """Name the people who may decide a new request."""
+        """Insert the people who may decide a new request."""
         rows = [
             {"approval_id": approval_id, "person": person, "is_assigned": True} for person in people
         ]
@@ -54,7 +54,7 @@ class ApprovalPeople:
     def put(
         self, connection: Connection, approval_id: Key, person: str, values: Mapping[str, Any]
     ) -> None:
-        """Insert or update the row of a person; the workflow's lock keeps others away."""
+        """Insert or update the row of a person; the workflow's lock excludes other writers."""
         c = self._people.c
         own = (c.approval_id == approval_id) & (c.person == person)
         if connection.execute(update(self._people).where(own).values(**values)).rowcount == 0:
@@ -64,7 +64,7 @@ class ApprovalPeople:
     def voting(
         self, approval_id: Key, person: str, values: Mapping[str, Any], *, is_known: bool
     ) -> KeptWrite:
-        """Return the write of a vote; `is_known` says whether the person has a row."""
+        """Return the write of a vote; `is_known`: whether the person has a row."""
         if not is_known:
             row = {"approval_id": approval_id, "person": person, **values}
             return insertion(self._people, row)
@@ -79,7 +79,7 @@ class ApprovalPeople:
         return self._vote
 
     def clear(self, connection: Connection, approval_ids: Collection[Key]) -> None:
-        """Forget the people and votes of requests, which are asked of others from now on."""
+        """Delete the people and votes of requests, before other people are asked."""
         c = self._people.c
         connection.execute(delete(self._people).where(c.approval_id.in_(approval_ids)))
 

@@ -1,6 +1,6 @@
 """Statements on requests for approval.
 
-The caller of each write has locked the workflow of the request.
+Callers lock the workflow of the request before they write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, P
 
 @dataclass(frozen=True, slots=True)
 class ApprovalFilter:
-    """Which requests are wanted, by id; a field that is None leaves all of them."""
+    """The wanted requests, in the order of ids; a field that is None excludes none."""
 
     state: ApprovalState | None = None
     role: str | None = None
@@ -97,13 +97,13 @@ class Approvals:
     def update_pending(
         self, connection: Connection, ids: Collection[Key], values: Mapping[str, Any]
     ) -> int:
-        """Update the requests that are still pending, and count them."""
+        """Update the requests that are still pending; return their number."""
         c = self._table.c
         statement = update(self._table).where(c.id.in_(ids), c.state == ApprovalState.PENDING.value)
         return connection.execute(statement.values(**values)).rowcount
 
     def closing(self, approval_id: Key, values: Mapping[str, Any]) -> KeptWrite:
-        """Return the write that ends one request which is still pending."""
+        """Return the write that ends a request if it is still pending."""
         if self._close is None:
             c = self._table.c
             is_pending = c.state == ApprovalState.PENDING.value
@@ -148,7 +148,7 @@ class Approvals:
         c, people = self._table.c, self._tables.approval_people.c
         conditions: list[ColumnElement[bool]] = []
         if wanted.state is not None:
-            # As a literal: a partial index is not used for a parameter.
+            # As a literal: with a parameter, the partial index is not used.
             conditions.append(c.state == literal(wanted.state.value, literal_execute=True))
         if wanted.role is not None:
             conditions.append(c.role == wanted.role)

@@ -1,6 +1,6 @@
-"""Statements on waits for events, on what listens, and on what was heard.
+"""Statements on waits for events, their listeners and their receipts.
 
-The caller of each write to a wait has locked its workflow.
+Callers lock the workflow before they write to one of its waits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from geneva_drive.storage.schema.waits.event_records import (
     EventWaitRecord,
 )
 
-# As a literal: a partial index is not used for a parameter.
+# As a literal: with a parameter, the partial index is not used.
 _OPEN = literal(EventWaitState.OPEN.value, literal_execute=True)
 
 _HEARD = {"state": EventWaitState.HEARD.value, "wakes_at": None, "arrived": None}
@@ -58,7 +58,7 @@ class EventWaits:
     def open(
         self, connection: Connection, values: Mapping[str, Any], patterns: Sequence[str]
     ) -> Key:
-        """Insert a wait and what it listens to; close what the step listened to before."""
+        """Insert a wait with its listeners; cancel an earlier open wait of the same step."""
         c = self._table.c
         former = select(c.id).where(
             c.workflow_id == values["workflow_id"],
@@ -112,9 +112,9 @@ class EventWaits:
     def get_to_hear(
         self, connection: Connection, keys: Collection[Key], *, is_alone: bool
     ) -> dict[Key, EventWaitRecord]:
-        """Return waits; `is_alone`: what this transaction writes need not survive a crash.
+        """Return waits; with `is_alone`, the writes of this transaction need not survive a crash.
 
-        An event whose delivery is lost is still undelivered, and delivered again.
+        An event whose delivery is lost remains undelivered, and is delivered again.
         """
         c = self._table.c
         query = self._selected.where(c.id.in_(keys)).order_by(c.id)
@@ -142,7 +142,7 @@ class EventWaits:
         connection.execute(update(self._table).where(own).values(**values))
 
     def close(self, connection: Connection, keys: Collection[Key], state: EventWaitState) -> None:
-        """End open waits; what an unsatisfied one has heard counts as unheard."""
+        """End open waits; events that an unsatisfied wait has heard become unheard."""
         if not keys:
             return
         values = {"state": state, "wakes_at": None, "arrived": None}
@@ -158,7 +158,7 @@ class EventWaits:
         connection.execute(delete(self._listeners).where(own))
 
     def hearing(self, key: Key) -> KeptWrite:
-        """Return the write that ends an open wait which is satisfied."""
+        """Return the write that ends a satisfied wait if it is open."""
         return KeptWrite(self._hearing, {"key": key, **new_values(_HEARD)})
 
     @cached_property
@@ -169,12 +169,12 @@ class EventWaits:
         return own.values(new_places(tuple(_HEARD)))
 
     def receiving(self, row: Mapping[str, Any]) -> KeptWrite:
-        """Return the write that notes what a wait has heard."""
+        """Return the write that inserts the receipt of an event that a wait has heard."""
         [keyed] = self._tables.keyed([row])
         return insertion(self._receipts, keyed)
 
     def unmatched(self, connection: Connection) -> set[Key]:
-        """Return the events that have come to open waits whose match has not seen them."""
+        """Return the events that have arrived at open waits whose match has not seen them."""
         c = self._table.c
         query = select(c.arrived).where(c.state == _OPEN, c.arrived.is_not(None))
         found = connection.scalars(query)
@@ -194,7 +194,7 @@ class EventWaits:
     def blind(
         self, connection: Connection, before: datetime, limit: int, passed_over: Collection[Key]
     ) -> list[EventWaitRecord]:
-        """Return open waits of before a moment that have not looked for earlier events."""
+        """Return open waits from before a moment that have not checked earlier events."""
         c = self._table.c
         query = self._selected.where(
             and_(c.state == _OPEN, c.has_looked == false()), c.opened_at <= before
@@ -207,7 +207,7 @@ class EventWaits:
     def listening(
         self, connection: Connection, patterns: Collection[str], key: str
     ) -> list[EventListenerRecord]:
-        """Return what an event of these patterns and this key goes to."""
+        """Return the listeners to an event of these patterns and this key."""
         c = self._listeners.c
         query = select(c.wait_id, c.workflow_id, c.type).where(
             c.pattern.in_(patterns), c.awaited_key.in_({key, ""})
@@ -217,7 +217,7 @@ class EventWaits:
     def find_listeners(
         self, connection: Connection, event: UndeliveredEvent
     ) -> tuple[list[EventListenerRecord], bool]:
-        """Return what a stored event goes to; if that is nothing, mark it as delivered.
+        """Return the listeners of a stored event; if there are none, mark it as delivered.
 
         The second value is True if the event was marked.
         """
@@ -232,11 +232,11 @@ class EventWaits:
         query = select(c.workflow_id).where(
             c.pattern.in_(patterns), c.awaited_key.not_in({key, ""}), c.workflow_id.is_not(None)
         )
-        # Not the first ones: among many waits, these would have to be sorted.
+        # Any of them: to find the first of many waits, the database would have to sort all.
         return sorted(set(connection.scalars(query.limit(limit))), key=str)
 
     def awaited_keys(self, connection: Connection, ids: Collection[Key]) -> dict[Key, str]:
-        """Return the key that each of these workflows waits for; of several waits, the newest."""
+        """Return the key that each workflow waits for; with several waits, that of the newest."""
         c = self._table.c
         query = select(c.workflow_id, c.awaited_key).where(
             c.workflow_id.in_(ids), c.state == _OPEN, c.awaited_key != ""
@@ -244,7 +244,7 @@ class EventWaits:
         return {row[0]: row[1] for row in connection.execute(query.order_by(c.id))}
 
     def register(self, connection: Connection, triggers: Mapping[str, Collection[str]]) -> None:
-        """Make classes listen to the patterns of their triggers, and to no others."""
+        """Make classes listen to exactly the patterns of their triggers."""
         c = self._listeners.c
         rows = connection.execute(select(c.type, c.pattern).where(c.type.in_(sorted(triggers))))
         known = {(row[0], row[1]) for row in rows}
@@ -269,7 +269,7 @@ class EventWaits:
             connection.execute(insert(self._receipts), self._tables.keyed(rows))
 
     def places(self, connection: Connection, wait_ids: Collection[Key]) -> dict[Key, set[int]]:
-        """Return, for each wait, which of its types it has heard."""
+        """Return, for each wait, the positions of the types that it has heard."""
         c = self._receipts.c
         found: dict[Key, set[int]] = {key: set() for key in wait_ids}
         query = select(c.wait_id, c.place).where(c.wait_id.in_(wait_ids))
@@ -278,7 +278,7 @@ class EventWaits:
         return found
 
     def continued_by(self, connection: Connection, event_id: Key) -> list[Key]:
-        """Return the workflows that an event let continue."""
+        """Return the workflows that continued because of an event."""
         r, c = self._receipts.c, self._table.c
         query = (
             select(r.workflow_id)

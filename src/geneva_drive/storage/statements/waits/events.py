@@ -29,7 +29,7 @@ from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.event_records import EVENT_COLUMNS, EventRecord, StartRecord
 from geneva_drive.storage.statements.search.page_edge import NEWEST, PageEdge
 
-CALLBACK_TYPE = "callback *"  # of a stored callback; no event of a user can have it
+CALLBACK_TYPE = "callback *"  # the type of stored callbacks; events of users cannot have it
 
 
 class Events:
@@ -41,7 +41,7 @@ class Events:
         self._dialect = dialect
 
     def insert(self, connection: Connection, values: Mapping[str, Any]) -> Key:
-        """Insert an event; raises an `IntegrityError` if its source has published its id."""
+        """Insert an event; raise an `IntegrityError` if its source has published the id before."""
         [row] = self._tables.keyed([values])
         result = connection.execute(insert(self._table), row)
         return result.inserted_primary_key[0] if result.inserted_primary_key else row["id"]
@@ -69,7 +69,7 @@ class Events:
         edge: PageEdge = NEWEST,
         until: Key | None = None,
     ) -> list[EventRecord]:
-        """Return the events next to the edge, the nearest first."""
+        """Return the events after the edge, the nearest event first."""
         c = self._table.c
         query = edge.nearest(self._selected, c.id, limit)
         if type is not None:
@@ -81,7 +81,7 @@ class Events:
         return [EventRecord.read(row) for row in connection.execute(query)]
 
     def nth_from(self, connection: Connection, edge: PageEdge, count: int) -> Key | None:
-        """Return the key of the event so many beyond the edge; None if there are fewer."""
+        """Return the key of the event number `count` after the edge; None if there are fewer."""
         c = self._table.c
         found: Key | None = connection.scalar(edge.nearest(select(c.id), c.id, 1).offset(count - 1))
         return found
@@ -93,7 +93,7 @@ class Events:
     def heard_already(
         self, connection: Connection, workflow_ids: Collection[Key], event_ids: Collection[Key]
     ) -> set[tuple[Key, Key]]:
-        """Return the pairs of workflow and event of which the workflow has heard the event."""
+        """Return the pairs (workflow, event) in which the workflow has heard the event."""
         c = self._tables.event_receipts.c
         query = select(c.workflow_id, c.event_id).where(
             c.workflow_id.in_(workflow_ids), c.event_id.in_(event_ids)
@@ -111,7 +111,7 @@ class Events:
         after: Key | None = None,
         limit: int = 1,
     ) -> list[EventRecord]:
-        """Return the oldest live events for a wait which its workflow has not heard."""
+        """Return the oldest live events for a wait, without those that its workflow has heard."""
         c, r = self._table.c, self._tables.event_receipts.c
         is_heard = exists().where(r.workflow_id == workflow_id, r.event_id == c.id)
         query = self._selected.where(
@@ -134,10 +134,10 @@ class Events:
         return begins & (c.type != CALLBACK_TYPE)
 
     def mark_delivered(self, connection: Connection, key: Key, *, is_alone: bool = False) -> bool:
-        """Mark an event; alone in its transaction, the mark need not survive a crash.
+        """Mark an event as delivered; False if it was marked before.
 
-        An event whose mark is lost is delivered again, without effect. Returns False if it was
-        marked before.
+        With `is_alone`, the transaction writes nothing else, and need not survive a crash: an event
+        whose mark is lost is delivered again, without effect.
         """
         statement = self._passing_mark if is_alone else self._mark
         return connection.execute(statement, {"key": key}).rowcount == 1
@@ -156,7 +156,7 @@ class Events:
     def undelivered(
         self, connection: Connection, before: datetime, limit: int, passed_over: Collection[Key]
     ) -> list[EventRecord]:
-        """Return events that were stored before a moment and are not delivered."""
+        """Return undelivered events that were stored before a moment."""
         c = self._table.c
         query = self._selected.where(c.undelivered_at.is_not(None), c.undelivered_at <= before)
         if passed_over:
@@ -167,9 +167,9 @@ class Events:
     def delete_expired(
         self, connection: Connection, now: datetime, limit: int, kept: Collection[Key]
     ) -> int:
-        """Delete events past their time to live, but `kept`.
+        """Delete events past their time to live, except `kept`; return their number.
 
-        Events that an ongoing workflow has heard stay as well.
+        Events that an ongoing workflow has heard are kept, too.
         """
         expired = self._expired(now).limit(limit)
         if kept:
@@ -193,7 +193,7 @@ class Events:
     def add_starts(
         self, connection: Connection, key: Key, types: Sequence[str], now: datetime
     ) -> None:
-        """Note that an event starts a workflow of each type, unless that was noted."""
+        """Insert a due start of each type for an event, unless the start exists."""
         s = self._tables.event_starts
         known = set(connection.scalars(select(s.c.type).where(s.c.event_id == key)))
         rows = [
@@ -205,7 +205,7 @@ class Events:
     def due_starts(
         self, connection: Connection, types: Collection[str], now: datetime, limit: int
     ) -> list[tuple[EventRecord, str]]:
-        """Return live events that are to start workflows of these types, the oldest first."""
+        """Return live events with due starts of these types, the oldest start first."""
         c, s = self._table.c, self._tables.event_starts.c
         query = (
             self._selected.add_columns(s.type.label("starts"))
@@ -218,7 +218,7 @@ class Events:
         return [(EventRecord.read(row[:-1]), row[-1]) for row in connection.execute(query)]
 
     def count_due_starts(self, connection: Connection, now: datetime) -> dict[str, int]:
-        """Return how many workflows of each type live events are to start."""
+        """Count the due starts of live events, by type."""
         c, s = self._table.c, self._tables.event_starts.c
         query = (
             select(s.type, func.count())
@@ -238,7 +238,7 @@ class Events:
     def end_start(
         self, connection: Connection, key: Key, type: str, values: Mapping[str, Any]
     ) -> None:
-        """Note what came of a start that was taken in this transaction."""
+        """Record the result of a start that was taken in this transaction."""
         s = self._tables.event_starts
         own = (s.c.event_id == key) & (s.c.type == type)
         connection.execute(update(s).where(own).values(**values))

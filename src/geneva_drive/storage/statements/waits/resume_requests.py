@@ -17,7 +17,7 @@ from geneva_drive.storage.schema.waits.approval_records import ResumeRequestReco
 
 
 class ResumeRequests:
-    """The rows of `resume_requests`: executed once, or ended with an error."""
+    """The rows of `resume_requests`; each is executed once, or ends with an error."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
@@ -34,7 +34,7 @@ class ResumeRequests:
         return insertion(self._table, keyed)
 
     def execute(self, connection: Connection, workflow_id: Key, now: datetime) -> None:
-        """Note that a workflow continues, which executes what was requested while it was held."""
+        """Mark a workflow's open requests as executed, because it continues."""
         c = self._table.c
         is_open = (c.workflow_id == workflow_id) & c.executed_at.is_(None) & c.error.is_(None)
         connection.execute(update(self._table).where(is_open).values(executed_at=now))
@@ -48,7 +48,7 @@ class ResumeRequests:
         *,
         triggers: Sequence[ResumeTrigger] = (ResumeTrigger.APPROVAL, ResumeTrigger.TIMEOUT),
     ) -> None:
-        """Note that requests had no effect, because their nodes were canceled or skipped."""
+        """Mark requests as failed, because their nodes were canceled or skipped."""
         c = self._table.c
         statement = update(self._table).where(
             c.workflow_id.in_(workflow_ids),

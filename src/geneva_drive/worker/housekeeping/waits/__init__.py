@@ -1,1 +1,1 @@
-"""Duties about events, deadlines and waits that a crash left behind."""
+"""Duties for events and their triggers, deadlines, and waits that a crash left behind."""

@@ -1,4 +1,4 @@
-"""Deadlines: act on requests that were not decided, and events that did not come, in time."""
+"""Deadlines of approval requests and event waits: act on the passed ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class DeadlineKind:
-    """How waits of one kind are found and ended: each is a key with its workflow's id."""
+    """How waits of one kind are found and ended; a wait is its key and its workflow's id."""
 
-    message: str  # for one that the database refuses
+    message: str  # logged for a wait that the database refuses to change
     due: Callable[[Environment, datetime, int, Collection[Key]], list[tuple[Key, Key]]]
     pass_deadlines: Callable[[Environment, Sequence[tuple[Key, Key]]], int]
 

@@ -1,4 +1,4 @@
-"""Every second, and at a hint: start the workflows that events ask for, if the class is here."""
+"""Every second, and at a hint: start the workflows that events trigger, if the class is here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EVERY = timedelta(seconds=1)
 
 
 class EventStarts:
-    """Registers the triggers of this process's classes, and starts what is due."""
+    """Registers the triggers of this process's classes, and starts the due workflows."""
 
     def __init__(self) -> None:
         self._registered: dict[str, tuple[str, ...]] = {}

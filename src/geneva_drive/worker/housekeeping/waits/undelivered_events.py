@@ -26,11 +26,11 @@ class _Left:
 
 
 class UndeliveredEvents:
-    """Looks from both sides: events that were not delivered, and waits that have not looked."""
+    """Delivers events that were not delivered, and matches waits against earlier events."""
 
     def __init__(self) -> None:
         self._undeliverable = Refusals("Event %s cannot be delivered")
-        self._blind = Refusals("No earlier event can be given to event wait %s")
+        self._blind = Refusals("Earlier events cannot be delivered to event wait %s")
 
     def __call__(self, environment: Environment) -> Round:
         store, now = environment.store, environment.clock.now()
@@ -61,7 +61,7 @@ class UndeliveredEvents:
 
 
 def _remove_expired(store: Store, connection: Connection, now: datetime) -> int:
-    # The match of a held workflow sees them when it is resumed.
+    # Keep the events that the `match` of a held workflow will see when it is resumed.
     kept = store.event_waits.unmatched(connection)
     return store.events.delete_expired(connection, now, _BATCH, kept)
 

@@ -168,7 +168,7 @@ class _Schema:
             ),
         )
         if self._is_postgresql:
-            # Not as an option of the table, which SQLAlchemy knows from 2.1 on.
+            # Not as an option of the table: SQLAlchemy supports it only from 2.1 on.
             op.execute(f'ALTER TABLE "{self._prefix}step_executions" SET ({_HOT_TABLE})')
         self._unique_where(
             "step_executions",

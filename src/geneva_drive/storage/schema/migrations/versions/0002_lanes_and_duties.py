@@ -25,7 +25,7 @@ def upgrade() -> None:
 
 
 def _index_executions(table: str, *, is_mysql: bool) -> None:
-    # Spelled out: SQLAlchemy queries SQLite with "claimable = 1", as the index must say.
+    # Spelled out: SQLAlchemy queries SQLite with "claimable = 1", which the index must match.
     claimable = sa.column("claimable", sa.Boolean) == sa.true()
     for name, lane in (("claim", ["type"]), ("claim_queue", ["type", "queue"])):
         columns = [*lane, sa.column("priority").desc(), sa.column("id")]
@@ -49,7 +49,7 @@ def _reorder_unique_indexes(prefix: str) -> None:
         ("step_executions", "one_active", "workflow_id, slot, active DESC"),
         ("dead_letters", "one_pending", "workflow_id, pending DESC"),
     ):
-        # In one statement: meanwhile, no row can be inserted that the index would refuse.
+        # One statement: between two, a row could be inserted that the index would refuse.
         op.execute(
             f"ALTER TABLE {prefix}{table} DROP INDEX {prefix}{table}_{name}, "
             f"ADD UNIQUE INDEX {prefix}{table}_{name} ({columns})"

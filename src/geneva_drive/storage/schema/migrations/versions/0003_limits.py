@@ -1,4 +1,4 @@
-"""Limits, their slots, and the executions that wait for one."""
+"""Limits, their slots, and the executions that wait for a slot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def upgrade() -> None:
 
 
 class _Schema:
-    """Adds what is missing: MySQL commits each statement, and an earlier try may have died."""
+    """Adds only what is missing: MySQL commits each statement, and an earlier try may have died."""
 
     def __init__(self, prefix: str, *, uuid: bool, connection: sa.Connection | None) -> None:
         self._prefix = prefix

@@ -28,7 +28,7 @@ def upgrade() -> None:
 
 
 class _Schema:
-    """Adds what is missing: MySQL commits each statement, and an earlier try may have died."""
+    """Adds only what is missing: MySQL commits each statement, and an earlier try may have died."""
 
     def __init__(self, prefix: str, *, uuid: bool, connection: sa.Connection | None) -> None:
         self._prefix = prefix

@@ -1,4 +1,4 @@
-"""What a worker waits for from the database, and how long it may be silent."""
+"""The database trouble that a worker is waiting out, and its lease."""
 
 from __future__ import annotations
 

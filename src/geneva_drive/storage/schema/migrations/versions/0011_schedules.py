@@ -1,4 +1,4 @@
-"""Schedules, and what became of each of their runs."""
+"""Schedules and their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events, what waits for them, what they start, and callbacks."""
+"""Events, waits for them, the workflows that they start, and callbacks."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def upgrade() -> None:
 def _index_failures(additions: Additions) -> None:
     column = "finished_at"
     if additions.is_mysql:
-        # MySQL has no partial indexes. A completion leaves a column that stays NULL as it is.
+        # MySQL has no partial indexes. A completion does not change a column that remains NULL.
         column = "failed_at"
         marks = sa.Computed("CASE WHEN state = 'failed' THEN finished_at END", persisted=True)
         additions.add_columns("step_executions", sa.Column(column, Moment, marks))

@@ -1,4 +1,4 @@
-"""Counters of ended executions, and an index by which they are counted."""
+"""Counters of ended executions, and the index for counting them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index of the executions that wait."""
+"""An index of waiting executions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def upgrade() -> None:
     additions = Additions()
     columns = ["child_id"]
     if additions.is_mysql:
-        # MySQL has no partial indexes. A completion leaves a column that stays NULL as it is.
+        # MySQL has no partial indexes. A completion does not change a column that remains NULL.
         columns = ["is_waiting", "child_id"]
         marks = sa.Computed("CASE WHEN state = 'waiting' THEN 1 END", persisted=True)
         additions.add_columns("step_executions", sa.Column("is_waiting", sa.SmallInteger, marks))

@@ -1,4 +1,4 @@
-"""Documents, and what their workflows have beyond those of classes."""
+"""Documents, and the columns of workflows that only documents use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit entries of acts without a workflow, and why a schedule was paused."""
+"""Audit entries for acts without a workflow, and the reason why a schedule is paused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _rebuild(
 ) -> None:
     """Copy the table: SQLite cannot make a column nullable."""
     copy, index = f"{entries}_copy", f"{entries}_workflow"
-    # It is one transaction there, unless somebody ran the printed statements one by one.
+    # On SQLite this is one transaction, unless an operator runs the printed statements one by one.
     present = {entries} if inspector is None else set(inspector.get_table_names())
     indexes: set[str | None] = set()
     if entries not in present:

@@ -17,7 +17,7 @@ def upgrade() -> None:
     if f"{workflows}_created" not in _indexes(inspector, workflows):
         op.create_index(f"{workflows}_created", workflows, ["created_at", "id"])
     if op.get_context().dialect.name in ("mysql", "mariadb"):
-        return  # without partial indexes, every completed execution would be in these
+        return  # without partial indexes, these would contain every completed execution
     known = _indexes(inspector, executions)
     failed = sa.column("state") == sa.literal_column("'failed'")
     for name, columns in (
