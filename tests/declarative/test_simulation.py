@@ -232,7 +232,7 @@ def test_items_that_are_no_list_fail_the_step() -> None:
     assert end(trace) == (
         TraceState.FAILED,
         None,
-        "items of foreach 'each' must find a list, got number.",
+        "The items of foreach 'each' must be a list, got number.",
     )
 
 

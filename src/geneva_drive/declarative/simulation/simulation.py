@@ -272,7 +272,7 @@ class _Run:
         found = render(step.items, context)
         if not isinstance(found, list | tuple):
             raise ExpressionFailed(
-                f"items of foreach {step.id!r} must find a list, got {type_name(found)}."
+                f"The items of foreach {step.id!r} must be a list, got {type_name(found)}."
             )
         ends: list[EndBranch] = []
         before = len(self.changes)
