@@ -39,7 +39,7 @@ def end(trace: Trace) -> tuple[str, str | None, str | None]:
         (SimulatedDecision.APPROVE, ("finished", "allowed", None)),
         (SimulatedDecision.REJECT, ("finished", "blocked", "Order 7 is dear")),
         (SimulatedDecision.EXPIRE, ("finished", "blocked", "'ask' was not decided in time.")),
-        (SimulatedDecision.FAIL, ("failed", None, "Step 'ask' was told to fail.")),
+        (SimulatedDecision.FAIL, ("failed", None, "Step 'ask' fails in this case.")),
     ],
 )
 def test_a_decision_leads_to_its_end(decision: SimulatedDecision | None, expected: Any) -> None:

@@ -27,8 +27,8 @@ from geneva_drive.storage.schema.waits.event_records import EventRecord
 def store_event(environment: Environment, event: Mapping[str, Any]) -> Stored | None:
     """Store an event in a transaction of its own; None if its source has used its id.
 
-    The caller still has to deliver it: to a wait that began at the same moment, to several waits, to
-    waits with a `match`, and to classes.
+    The caller still has to deliver it: to a wait that began at the same moment, to several waits,
+    to waits with a `match`, and to classes.
     """
     store, hints = environment.store, environment.wakeups.hints
     new = Publication(
