@@ -14,7 +14,7 @@ from geneva_drive.errors import InvalidInput, RetryableError
 class AppriseNotifier:
     """Deliver the messages of JSON workflows through Apprise: register it with `gd.notifier`.
 
-    `urls` maps recipients to Apprise URLs; `*` stands for every other recipient. It needs the extra
+    `urls` maps recipients to Apprise URLs; `*` matches every other recipient. It needs the extra
     `notify`.
 
     >>> import geneva_drive as gd

@@ -18,7 +18,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """The latest attempt at a node; with partitions, that of the one furthest from done."""
+    """The latest attempt at a node; of several partitions, the one furthest from done."""
 
     state: StepState
     outcome: Outcome | None

@@ -119,7 +119,7 @@ def summarize(
     now: datetime,
     partitions: Sequence[ExecutionRecord] = (),
 ) -> Summary:
-    """Decide each end on its own, in order; `partitions` are their latest attempts."""
+    """Decide each end on its own; `partitions` are the latest attempts at partitioned steps."""
     found = Summary(workflow)
     for end in ends:
         _add(found, end, now, partitions)

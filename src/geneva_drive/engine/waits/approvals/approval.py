@@ -181,7 +181,7 @@ def decided_request(environment: Environment, execution: ExecutionRecord) -> App
     if not isinstance(wait, ApprovalWait):
         return None
     store = environment.store
-    # A step may wait for a database in trouble.
+    # A step waits while the database is unavailable.
     found = store.database.patiently(
         lambda: store.read_at_once(
             lambda connection: store.approvals.get(connection, wait.approval_id)

@@ -70,7 +70,7 @@ def _read_wait(
     if not isinstance(known, EventWait):
         return None, ()
     store = environment.store
-    # A step may wait for a database in trouble.
+    # A step waits while the database is unavailable.
     found, heard = store.database.patiently(
         lambda: store.read_at_once(
             lambda connection: store.event_waits.get_with_heard(connection, known.wait_id)
