@@ -126,7 +126,7 @@ def _storable(value: str) -> str:
 
 def _plain(value: str) -> str:
     if is_template(value):
-        raise ValueError(f"must not be a template, got {json_text(value)}")
+        raise ValueError(f"must not contain a template, got {json_text(value)}")
     return value
 
 
