@@ -39,7 +39,7 @@ def end(trace: Trace) -> tuple[str, str | None, str | None]:
         (SimulatedDecision.APPROVE, ("finished", "allowed", None)),
         (SimulatedDecision.REJECT, ("finished", "blocked", "Order 7 is dear")),
         (SimulatedDecision.EXPIRE, ("finished", "blocked", "'ask' was not decided in time.")),
-        (SimulatedDecision.FAIL, ("failed", None, "Step 'ask' was told to fail.")),
+        (SimulatedDecision.FAIL, ("failed", None, "Step 'ask' fails in this case.")),
     ],
 )
 def test_a_decision_leads_to_its_end(decision: SimulatedDecision | None, expected: Any) -> None:
@@ -232,7 +232,7 @@ def test_items_that_are_no_list_fail_the_step() -> None:
     assert end(trace) == (
         TraceState.FAILED,
         None,
-        "items of foreach 'each' must find a list, got number.",
+        "The items of foreach 'each' must be a list, got number.",
     )
 
 

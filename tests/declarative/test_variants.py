@@ -58,9 +58,9 @@ def test_a_key_with_two_values_is_refused() -> None:
     assert faults(step, definition={"version": "2", "name": "Order"}) == [
         (
             "$.steps[0].action.reason",
-            "another value than that of 'reason' outside; keep one of them",
+            "differs from the value of 'reason' outside; keep one of them",
         ),
-        ("$.definition.version", "another value than that of 'version' outside; keep one of them"),
+        ("$.definition.version", "differs from the value of 'version' outside; keep one of them"),
     ]
 
 

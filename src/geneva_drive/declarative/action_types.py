@@ -1,4 +1,4 @@
-"""The actions that `execute` lists."""
+"""The types of actions in `execute`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Action(DocumentPart):
-    """What every action has."""
+    """The keys that every action has."""
 
     optional: Annotated[
         bool, Field(description="A failure is recorded, and does not fail the step.")
@@ -39,9 +39,9 @@ class NotifyAction(Action):
     recipients: Annotated[
         Listed[Text],
         BeforeValidator(_listed, json_schema_input_type=list[str] | str),
-        Field(description="Names that the notifiers know, or a template that finds a list."),
+        Field(description="Names that the notifiers know, or a template whose value is a list."),
     ]
-    message: Annotated[Text, Field(description="What they read.")]
+    message: Annotated[Text, Field(description="The text of the message.")]
 
 
 class WebhookAction(Action):
@@ -52,7 +52,8 @@ class WebhookAction(Action):
     method: Annotated[Method, Field(description="The HTTP method.")] = "POST"
     body: Annotated[Any, Field(description="What is sent, as JSON.")] = None
     headers: Annotated[
-        dict[str, Text], Field(default_factory=dict, description="Beside those of the signature.")
+        dict[str, Text],
+        Field(default_factory=dict, description="Headers besides those of the signature."),
     ]
 
 

@@ -60,7 +60,7 @@ class Condition(DocumentPart):
         elif not is_comparison and not (self.all_of or self.any_of or self.none_of):
             yield "", "a condition needs 'field' and 'operator', 'and', 'or' or 'not'"
         if self.all_of and self.any_of:
-            yield "or", "stands beside 'and'; put one of them inside the other"
+            yield "or", "is used together with 'and'; put one of them inside the other"
         if self.has("default") and self.default is None:
             yield "default", "must not be null: null is a missing field"
         if self.operator is Operator.EXISTS:

@@ -1,4 +1,4 @@
-"""A workflow as a document, in its one normal form."""
+"""The types of a document in its normal form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Trigger(DocumentPart):
     """What starts workflows of this document."""
 
     type: Annotated[
-        Literal["event", "schedule", "manual"], Field(description="What it listens to.")
+        Literal["event", "schedule", "manual"], Field(description="What starts a workflow.")
     ]
     event: Annotated[
         EventType | None, Field(description="The type of the event; it may end in `*`.")
@@ -62,7 +62,7 @@ class Trigger(DocumentPart):
 
 
 def _schedule_faults(line: object, timezone: object) -> Iterator[tuple[str, str]]:
-    """Yield the faults of a cron line and of a time zone, each by itself."""
+    """Yield the faults of a cron line and of a time zone, each checked alone."""
     readings: dict[str, Callable[[], object]] = {
         "cron": lambda: isinstance(line, str) and cron(line),
         "timezone": lambda: isinstance(timezone, str) and cron("* * * * *", timezone=timezone),
@@ -84,7 +84,7 @@ _KEYS_OF_TRIGGERS = {
 
 
 class ContextTerms(DocumentPart):
-    """Where the context comes from beside the start."""
+    """What the context gets in addition to the values given at the start."""
 
     load: Annotated[
         Listed[Name],
@@ -93,7 +93,7 @@ class ContextTerms(DocumentPart):
 
 
 class Document(DocumentPart):
-    """A workflow. `validator.parse` makes it, and checks how its steps follow each other."""
+    """A workflow. `validator.parse` creates it, and checks the order of its steps."""
 
     schema_url: Annotated[
         str | None, Field(alias="$schema", description="For editors; it has no effect.")
@@ -113,11 +113,11 @@ class Document(DocumentPart):
     timeout: Annotated[Span | None, Field(description="How long the whole workflow may take.")] = (
         None
     )
-    steps: Annotated[Steps, Field(description="The first one begins.")]
+    steps: Annotated[Steps, Field(description="The workflow begins with the first one.")]
 
     @cached_property
     def places(self) -> dict[str, Place]:
-        """Where each step stands, by its id."""
+        """The place of each step, by its id."""
         return {
             step.id: (siblings, index, parent)
             for siblings, index, step, parent in _walk(self.steps, None)

@@ -1,4 +1,4 @@
-"""JMESPath and RE2: compiled once, and checked for what no document may contain."""
+"""JMESPath expressions and RE2 patterns: checked, compiled once, and evaluated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.declarative.bounds.budget import MOST, Exhausted
 from geneva_drive.display import shown
 from geneva_drive.errors import ExpressionFailed
 
-MAX_LENGTH = 500  # of an expression; a parser that recurses stays shallow
+MAX_LENGTH = 500  # of an expression, which limits the recursion of its parser
 _CACHED = 8192
 _LONGEST_REASON = 300
 
@@ -64,7 +64,7 @@ def compile_set_path(path: str) -> tuple[str, ...]:
 
 
 def search(expression: str, scope: Mapping[str, Any]) -> Any:
-    """Return what a JMESPath expression finds, None if it finds nothing."""
+    """Return the value of a JMESPath expression; None if it finds nothing."""
     parsed = compile_path(expression).parsed
     # Imported here because it needs a package of the extra `json`.
     from geneva_drive.declarative.bounds.interpreter import BoundedInterpreter
@@ -79,12 +79,12 @@ def search(expression: str, scope: Mapping[str, Any]) -> Any:
         raise ExpressionFailed(f"The expression {shown(expression)} nests too deep.") from None
     # JMESPath checks the types of arguments, not their values: a slice by zero, a number too large.
     except (ValueError, TypeError, ArithmeticError) as error:
-        why = " ".join(str(error).split())[:_LONGEST_REASON]  # it may show the whole value
+        why = " ".join(str(error).split())[:_LONGEST_REASON]  # it may contain the whole value
         raise ExpressionFailed(f"The expression {shown(expression)} failed: {why}.") from None
 
 
 def _why(error: Any) -> str:
-    """Return a parser's complaint without the drawing of its place."""
+    """Return a parser's message without its drawing of the position."""
     errors = extras.load("jmespath").exceptions
     if not isinstance(error, errors.ParseError | errors.EmptyExpressionError):
         return str(error)
@@ -100,7 +100,7 @@ def _why(error: Any) -> str:
 def _check_functions(parsed: Any) -> None:
     """Raise a `BadExpression` for a function that JMESPath does not have.
 
-    It would find out only when it runs.
+    JMESPath itself reports it only when the expression runs.
     """
     known = extras.load("jmespath.functions").Functions.FUNCTION_TABLE
     rest = [parsed]

@@ -54,9 +54,9 @@ class DocumentPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_by_name=True)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield a key and a clause for what does not go together.
+        """Yield a key and a clause for each contradiction between keys.
 
-        Some values may be as they were written, if one of them has a fault of its own.
+        Values may be unparsed, if one of them has a fault of its own.
         """
         return iter(())
 
@@ -79,13 +79,13 @@ class DocumentPart(BaseModel):
         return key in self.model_fields_set
 
 
-# Parts that have a fault in one of their keys, with what was written. Passed as pydantic's context.
+# Parts with a fault in one of their keys, as written. Passed as pydantic's context.
 RefusedParts = list[tuple[type[DocumentPart], dict[str, Any]]]
 
 
 def _span(value: object) -> timedelta:
     if not isinstance(value, int | float | str | timedelta) or isinstance(value, bool):
-        raise ValueError(_NO_SPAN.format(json_text(value)))  # noqa: TRY004 - pydantic wants it
+        raise ValueError(_NO_SPAN.format(json_text(value)))  # noqa: TRY004 - for pydantic
     try:
         span = parse_duration(value)
     except ValueError as error:
@@ -126,7 +126,7 @@ def _storable(value: str) -> str:
 
 def _plain(value: str) -> str:
     if is_template(value):
-        raise ValueError(f"takes no template, got {json_text(value)}")
+        raise ValueError(f"must not contain a template, got {json_text(value)}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""JSON types and values, as messages name them."""
+"""The words of messages for JSON types and values."""
 
 from __future__ import annotations
 

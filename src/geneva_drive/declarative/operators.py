@@ -13,7 +13,7 @@ from geneva_drive.errors import ExpressionFailed, NotComparable
 
 
 class Operator(StrEnum):
-    """How a comparison compares; the comment of each says when it holds."""
+    """How a comparison compares; `MEANINGS` says when each operator holds."""
 
     EQ = "eq"
     NEQ = "neq"
@@ -150,9 +150,9 @@ _COMPARISONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
 
 
 def holds(operator: Operator, left: Any, right: Any) -> bool:
-    """Compare a field that is there with a value; raise a `NotComparable` if their types differ.
+    """Compare the value of a field with a value; raise a `NotComparable` if their types differ.
 
-    `exists` is not among them: it is about fields that are not there.
+    `exists` is not handled here, because it applies to missing fields as well.
     """
     try:
         return _COMPARISONS[operator](left, right)

@@ -1,4 +1,4 @@
-"""Where a workflow goes after a step: the one rule for the engine and for simulations."""
+"""Where a workflow goes after a step, for the engine and for simulations alike."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def route_from(place: Place, ended: Ended) -> Route:
     if parent is None:
         return FinishWorkflow(result, reason)
     if isinstance(parent, ParallelStep) and ended.ending is Ending.FALSE:
-        # A check that does not hold, and that leads nowhere.
+        # The condition does not hold, and names no next step.
         return EndBranch(False, ended.reason or f"The condition of {step.id!r} does not hold.")
     return EndBranch(result is not Result.BLOCKED, reason)
 
 
 def first_steps(parent: ParallelStep) -> tuple[str, ...]:
-    """Return the step that each branch begins with: those that no other step of the list names."""
+    """Return the first step of each branch: the steps that no other step of the list names."""
     named = {target for step in parent.steps for target in named_targets(step)}
     return tuple(step.id for step in parent.steps if step.id not in named)
 
@@ -143,7 +143,7 @@ def named_targets(step: Step) -> Iterator[str]:
 
 
 def possible_endings(step: Step) -> tuple[Ending, ...]:
-    """Return how a step of this kind may end, failures aside."""
+    """Return the endings that a step may have, apart from failures."""
     if isinstance(step, ConditionStep):
         return (Ending.TRUE, Ending.FALSE)
     if isinstance(step, ActionStep) and step.requires is None:
@@ -161,7 +161,7 @@ def _is_unanswered(step: Step, ended: Ended) -> bool:
     return ended.ending is Ending.TIMED_OUT and getattr(step, "on_timeout", None) is None
 
 
-# The keys that say where each ending leads, in the order in which they count.
+# The keys that name the next step after each ending; the first one given counts.
 _TARGETS: dict[Ending, tuple[str, ...]] = {
     Ending.TRUE: ("on_true", "next"),
     Ending.FALSE: ("on_false", "next"),
@@ -176,7 +176,7 @@ _TARGETS: dict[Ending, tuple[str, ...]] = {
     Ending.NOT_PASSED: ("on_false",),
     Ending.FAILED: (),
 }
-# These end a list unless the step names another one.
+# These end a list unless the step names a next step.
 _ENDS_LIST = (
     Ending.ALLOWED,
     Ending.BLOCKED,

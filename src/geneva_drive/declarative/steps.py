@@ -44,7 +44,7 @@ class RetryTerms(DocumentPart):
 
     @property
     def policy(self) -> ExceptionPolicy:
-        """The same as an exception policy. Waits grow to an hour, unless the first is longer."""
+        """These terms as an exception policy. Waits grow to an hour, unless the first is longer."""
         wait = self.wait or _FIRST_WAIT
         cap = max(wait, _LONGEST_WAIT)
         if self.backoff == "exponential":
@@ -61,9 +61,9 @@ class RetryTerms(DocumentPart):
 
 
 class AnyStep(DocumentPart):
-    """What every step has."""
+    """The keys that every step has."""
 
-    # The keys that name another step of the same list, beside `next`.
+    # The keys besides `next` that name another step of the same list.
     targets: ClassVar[tuple[str, ...]] = ()
 
     id: Annotated[Name, Field(description="Unique in the document.")]
@@ -73,7 +73,7 @@ class AnyStep(DocumentPart):
         Field(description="The step that follows, if it is not the next one in the list."),
     ] = None
     retry: Annotated[
-        RetryTerms | None, Field(description="How often it is reattempted when it fails.")
+        RetryTerms | None, Field(description="How often it is reattempted after a failure.")
     ] = None
     timeout: Annotated[
         Span | None,
@@ -88,10 +88,10 @@ class ConditionStep(AnyStep):
 
     type: Literal["condition"]
     condition: Annotated[Condition, Field(description="What decides between the branches.")]
-    on_true: Annotated[Name | None, Field(description="Where it leads if the condition holds.")] = (
+    on_true: Annotated[Name | None, Field(description="The next step if the condition holds.")] = (
         None
     )
-    on_false: Annotated[Name | None, Field(description="Where it leads if it does not.")] = None
+    on_false: Annotated[Name | None, Field(description="The next step if it does not.")] = None
 
 
 class Requirement(DocumentPart):
@@ -103,7 +103,7 @@ class Requirement(DocumentPart):
 
 
 class ActionStep(AnyStep):
-    """Allow or block, at once or by the decision of a person; `execute` runs first."""
+    """Allow or block, immediately or by the decision of a person; `execute` runs first."""
 
     targets = ("on_true", "on_false", "on_timeout")
 
@@ -113,12 +113,12 @@ class ActionStep(AnyStep):
         Text | None, Field(description="Why it blocks, or what the person is asked.")
     ] = None
     requires: Annotated[
-        Requirement | None, Field(description="The approval that it needs to go on.")
+        Requirement | None, Field(description="The approval that it needs to continue.")
     ] = None
     execute: Annotated[Actions, Field(description="Actions that run first.")] = ()
-    on_true: Annotated[Name | None, Field(description="Where an approval leads.")] = None
-    on_false: Annotated[Name | None, Field(description="Where a rejection leads.")] = None
-    on_timeout: Annotated[Name | None, Field(description="Where an expiry leads.")] = None
+    on_true: Annotated[Name | None, Field(description="The next step after an approval.")] = None
+    on_false: Annotated[Name | None, Field(description="The next step after a rejection.")] = None
+    on_timeout: Annotated[Name | None, Field(description="The next step after an expiry.")] = None
 
     def faults(self) -> Iterator[tuple[str, str]]:
         for key in self.targets:
@@ -137,7 +137,7 @@ class ExecuteStep(AnyStep):
 
 
 def _facts(value: object) -> object:
-    """Read a list of paths as an object of templates."""
+    """Convert a list of paths to an object of templates."""
     if isinstance(value, list) and all(isinstance(path, str) for path in value):
         return {path: f"{{{{{path}}}}}" for path in value}
     return value
@@ -156,9 +156,9 @@ class ApprovalStep(AnyStep):
         BeforeValidator(_facts, json_schema_input_type=dict[str, Any] | list[str]),
         Field(description="Facts for the decision: an object, or a list of paths."),
     ] = None
-    on_true: Annotated[Name | None, Field(description="Where an approval leads.")] = None
-    on_reject: Annotated[Name | None, Field(description="Where a rejection leads.")] = None
-    on_timeout: Annotated[Name | None, Field(description="Where an expiry leads.")] = None
+    on_true: Annotated[Name | None, Field(description="The next step after an approval.")] = None
+    on_reject: Annotated[Name | None, Field(description="The next step after a rejection.")] = None
+    on_timeout: Annotated[Name | None, Field(description="The next step after an expiry.")] = None
     escalate_to: Annotated[
         Text | None, Field(description="The role that is asked once the timeout is over.")
     ] = None
@@ -184,7 +184,8 @@ class WaitStep(AnyStep):
     ] = None
     duration: Annotated[Span | None, Field(description="How long it waits.")] = None
     on_timeout: Annotated[
-        Name | None, Field(description="Where it leads if no event arrives; else it fails.")
+        Name | None,
+        Field(description="The next step if no event arrives; without it, the step fails."),
     ] = None
 
     def faults(self) -> Iterator[tuple[str, str]]:
@@ -209,9 +210,7 @@ class ParallelStep(AnyStep):
     type: Literal["parallel"]
     steps: Annotated[Steps, Field(description="The branches, each from its first step.")]
     strategy: Annotated[Strategy, Field(description="How many must pass.")] = "all_must_pass"
-    on_false: Annotated[Name | None, Field(description="Where it leads if it does not pass.")] = (
-        None
-    )
+    on_false: Annotated[Name | None, Field(description="The next step if it does not pass.")] = None
 
 
 class ForeachStep(AnyStep):
@@ -220,11 +219,13 @@ class ForeachStep(AnyStep):
     targets = ("on_false",)
 
     type: Literal["foreach"]
-    items: Annotated[Text, Field(description="A template that finds a list, such as {{lines}}.")]
+    items: Annotated[
+        Text, Field(description="A template whose value is a list, such as {{lines}}.")
+    ]
     item_var: Annotated[Variable, Field(description="The name of the item in templates.")]
     steps: Annotated[Steps, Field(description="What runs for each item.")]
     on_false: Annotated[
-        Name | None, Field(description="Where it leads if an item does not pass.")
+        Name | None, Field(description="The next step if an item does not pass.")
     ] = None
 
     def faults(self) -> Iterator[tuple[str, str]]:

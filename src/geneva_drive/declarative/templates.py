@@ -40,21 +40,21 @@ def is_template(value: object) -> bool:
 
 
 def is_one_template(value: object) -> bool:
-    """True for a template with nothing beside it, which keeps the type of what it finds."""
+    """True for a template without other text; it keeps the type of its value."""
     if not isinstance(value, str):
         return False
     try:
         parts = list(_parts(value.strip()))
     except _Unended:
-        return True  # a fault of its own
+        return True  # `faults` reports it
     return len(parts) == 1 and isinstance(parts[0], _Expression)
 
 
 def render(value: Any, scope: Mapping[str, Any]) -> Any:
     """Return a value with every template replaced.
 
-    A template alone keeps the type of what it finds; inside other text it becomes text. Raise a
-    `MissingField` if it finds null or nothing.
+    A template alone keeps the type of its value; inside other text it becomes text. Raise a
+    `MissingField` if a template finds null or nothing.
     """
     try:
         return _render(value, scope, Budget())
@@ -65,7 +65,7 @@ def render(value: Any, scope: Mapping[str, Any]) -> Any:
 
 
 def faults(text: str) -> Iterator[str]:
-    """Yield a clause for each fault of a text with templates; of very many, only the first."""
+    """Yield a clause for each fault of a text with templates, up to a limit."""
     return islice(_faults(text), _MOST_FAULTS)
 
 
@@ -100,7 +100,7 @@ def _parts(text: str) -> Iterator[str | _Expression]:
 
 
 def _end(text: str, begin: int) -> int:
-    # An expression has a longest length, so a text of many braces is not searched again and again.
+    # Expressions are limited in length. Without this bound, many braces take quadratic time.
     last = begin + 2 * MAX_LENGTH
     at, open_braces = begin, 0
     while found := _PIECE.search(text, at, last):
@@ -111,7 +111,7 @@ def _end(text: str, begin: int) -> int:
             open_braces -= 1
         elif found[0] == "}" and text[at : at + 1] == "}":
             return found.start()
-    # A quote without its end: the expression does not parse, and its fault is worth more.
+    # A quote is not closed. Take the expression as it is: its parser reports a better fault.
     end = text.find(_CLOSE, begin, last)
     if end < 0:
         raise _Unended

@@ -1,4 +1,4 @@
-"""The one validator of documents: every fault at once, with its path."""
+"""Validate documents: every fault is reported, with its path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["MAX_SIZE", "examine", "parse", "refusal"]
 
 _LISTED = 20  # faults that a message shows; `faults` has all
 
-# Texts for people and schemas, whose braces are no templates.
+# Keys of texts for people and of schemas, in which braces are not templates.
 _NO_TEMPLATES = frozenset({"$schema", "name", "description", "input"})
 
 

@@ -267,8 +267,8 @@ def test_the_worker_node_itself_cannot_be_named_in_a_command() -> None:
         workflow.reset_for_retry("rows.worker", actor="ada")
 
     assert str(refused.value) == (
-        "'rows.worker' runs as 3 workers. Name the one you mean, such as 'rows_001'; `resume` "
-        "runs all that failed again."
+        "'rows.worker' runs as 3 workers. Name one of them, such as 'rows_001'; `resume` "
+        "runs all failed workers again."
     )
 
 

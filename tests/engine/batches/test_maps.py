@@ -216,7 +216,7 @@ def test_items_that_are_no_list_fail_the_map_and_nothing_is_created(items: Any) 
     assert workflow.reload().state == "paused"
     [execution] = workflow.step_executions
     assert error_of(execution)[0] == "geneva_drive.errors.InvalidInput"
-    assert "goes over a list" in (execution.error_message or "")
+    assert "The items of map 'call_tool' must be a list, got" in (execution.error_message or "")
 
 
 @pytest.mark.parametrize("point", ["claim", "body", "commit"])

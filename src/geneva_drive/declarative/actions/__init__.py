@@ -1,1 +1,1 @@
-"""What the steps of a document execute: `set`, `notify`, `webhook` and registered functions."""
+"""The actions of documents: `set`, `notify`, `webhook` and registered functions."""

@@ -16,8 +16,8 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 def checked_address(host: str, port: int, allowed_hosts: Collection[str]) -> str:
     """Return the address to connect to, or raise an `AddressRefused`.
 
-    The caller connects to this address and not to the name, which may resolve to another one by
-    then.
+    The caller connects to this address and not to the name, because the name may resolve to another
+    address by then.
     """
     addresses = _resolve(host, port)
     if host.lower() in allowed_hosts:
@@ -29,7 +29,7 @@ def checked_address(host: str, port: int, allowed_hosts: Collection[str]) -> str
 
 
 def _resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a host as the system reads it: also `2130706433` and `0x7f.1`."""
+    """Return the addresses of a host as the system resolves it, also `2130706433` or `0x7f.1`."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:

@@ -14,8 +14,8 @@ from geneva_drive.errors import InvalidInput, RetryableError
 class AppriseNotifier:
     """Deliver the messages of JSON workflows through Apprise: register it with `gd.notifier`.
 
-    `urls` are Apprise URLs by recipient; those of `*` get the messages to everyone else. It needs
-    the extra `notify`.
+    `urls` maps recipients to Apprise URLs; `*` matches every other recipient. It needs the extra
+    `notify`.
 
     >>> import geneva_drive as gd
     >>> notifier = gd.AppriseNotifier({"sales_manager": ["json://localhost:8025/sales"]})
@@ -24,7 +24,7 @@ class AppriseNotifier:
     def __init__(self, urls: Mapping[str, Sequence[str]]) -> None:
         checked = _checked(urls)
         with warnings.catch_warnings():
-            # Its plugins import a module that Python 3.13 has removed, or do without.
+            # Its plugins try to import a module that Python 3.13 has removed.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._services = {
                 recipient: _service(recipient, targets) for recipient, targets in checked.items()

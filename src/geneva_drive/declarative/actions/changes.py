@@ -1,4 +1,4 @@
-"""What `set` writes into a context."""
+"""The changes that `set` makes to a context."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class ContextChange:
 
 
 def apply_changes(context: Mapping[str, Any], changes: Iterable[ContextChange]) -> dict[str, Any]:
-    """Return the context with the changes; the given one stays as it is.
+    """Return a copy of the context with the changes.
 
-    Missing objects on the way are created. Raise an `ExpressionFailed` if something else than an
-    object is in the way.
+    Missing objects on a path are created. Raise an `ExpressionFailed` if a path leads through a
+    value that is not an object.
     """
     changed = dict(context)
     for change in changes:
@@ -31,7 +31,7 @@ def apply_changes(context: Mapping[str, Any], changes: Iterable[ContextChange]) 
 
 
 def compacted(changes: Iterable[ContextChange]) -> list[ContextChange]:
-    """Return changes without those that a later one overwrites whole."""
+    """Return the changes without those that a later change overwrites completely."""
     left: list[ContextChange] = []
     for change in changes:
         depth = len(change.path)

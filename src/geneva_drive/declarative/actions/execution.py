@@ -40,9 +40,9 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionTerms:
-    """What actions need to know beside their document."""
+    """The ids, settings and clock that actions need besides their document."""
 
-    message_id: str  # begins the ids of webhooks; the same for every attempt of the step
+    message_id: str  # prefix of the ids of webhooks; the same for every attempt
     webhook_secret: str | None = None
     webhook_allowed_hosts: Collection[str] = ()
     now: Callable[[], datetime] = _now
@@ -50,7 +50,7 @@ class ActionTerms:
 
 @dataclass(frozen=True, slots=True)
 class ActionRecord:
-    """What became of one action, for the metadata of the execution."""
+    """The effect of one action, for the metadata of the execution."""
 
     type: str
     values: Mapping[str, Any]  # the keys of the action, templates replaced
@@ -59,21 +59,21 @@ class ActionRecord:
     result: Any = None  # of a registered action
 
     def stored(self) -> dict[str, Any]:
-        """Return what is worth keeping; bodies and headers may hold secrets."""
+        """Return the values to store, without bodies and headers: they may contain secrets."""
         kept = {"type": self.type, "detail": self.detail, "error": self.error}
         return {key: value for key, value in kept.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What the actions of a step have done."""
+    """The effects of the actions of a step."""
 
     changes: tuple[ContextChange, ...] = ()
     records: tuple[ActionRecord, ...] = field(default=())
 
 
 def execute(actions: Sequence[AnyAction], scope: Mapping[str, Any], terms: ActionTerms) -> Executed:
-    """Run actions one after the other; each sees what those before it have set.
+    """Run actions one after the other; each sees the changes of the actions before it.
 
     An action that fails raises, unless it is optional: then its record has the error.
     """
@@ -101,7 +101,7 @@ def _run(
     values = rendered(action, scope)
     if isinstance(action, SetAction):
         change = ContextChange(compile_set_path(action.path), values["value"])
-        apply_changes(scope, [change])  # fails here, where `optional` counts
+        apply_changes(scope, [change])  # fails here, where `optional` is handled
         return ActionRecord(action.type, values, f"set {action.path}"), [change]
     if isinstance(action, NotifyAction):
         return ActionRecord(action.type, values, _notify(values)), []
@@ -151,7 +151,7 @@ def load_context(document: Document, context: Mapping[str, Any]) -> dict[str, An
 
 
 def needed(document: Document) -> set[str]:
-    """Return what a document calls, in the words of `registry.registered`."""
+    """Return the actions and loaders that a document calls, named as by `registry.registered`."""
     names = {f"loader {name}" for name in document.context.load}
     for step in document.all_steps():
         for action in getattr(step, "execute", ()):

@@ -1,4 +1,4 @@
-"""One HTTP request to an address that was checked, and the beginning of its answer."""
+"""Send one HTTP request to a checked address, and read the beginning of the answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back: `text` has the beginning of an answer that refuses."""
+    """The answer; `text` is the beginning of its body if the status is an error."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,10 +48,10 @@ class HttpResponse:
 
 
 def exchange(message: Message, allowed_hosts: Collection[str], patience: Timeouts) -> HttpResponse:
-    """Send a request to the address that was checked, and return the answer to it.
+    """Send a request to the checked address of its host, and return the answer.
 
-    Raise an `AddressRefused`, a `PermanentError` for what cannot be sent, or a `RetryableError` for
-    a network in trouble.
+    Raise an `AddressRefused`, a `PermanentError` for a request that cannot be sent, or a
+    `RetryableError` for a failure of the network.
     """
     httpx = extras.load("httpx")
     url = parsed_url(message.url)
@@ -104,7 +104,7 @@ _LAST_PORT = 65_535
 
 @lru_cache(1)
 def tls_settings() -> Any:
-    """Return the settings of TLS, which take longer to load than a request to send."""
+    """Return the TLS settings, cached: loading them takes longer than a request."""
     return extras.load("httpx").create_ssl_context(trust_env=False)
 
 
@@ -113,9 +113,9 @@ def _late(patience: Timeouts) -> str:
 
 
 class _Deadline:
-    """Shuts the connection down when its time is over.
+    """A timer that shuts the connection down when its time is over.
 
-    The limits of httpx are for each piece of an answer, and a server may send one byte at a time.
+    httpx limits the time for each piece of an answer, and a server may send one byte at a time.
     """
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class _Deadline:
         if event == "connection.connect_tcp.complete":
             opened = info["return_value"].get_extra_info("socket")
             with self._lock:
-                self._connection = opened.dup()  # TLS takes the socket itself over
+                self._connection = opened.dup()  # TLS takes over the socket itself
                 if self.is_over:
                     self._shut()
 
@@ -145,7 +145,7 @@ class _Deadline:
 
     def _shut(self) -> None:
         if self._connection is not None:
-            with suppress(OSError):  # the other side was faster
+            with suppress(OSError):  # the server closed it first
                 self._connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -163,7 +163,7 @@ def _deadline(seconds: float) -> Iterator[_Deadline]:
 
 
 def _begin(answer: Any) -> str:
-    """Return the beginning of an answer that refuses; the rest is not read, however long it is."""
+    """Return the beginning of an error's body; the rest is not read, however long it is."""
     if answer.status_code < _CLIENT_ERROR:
         return ""
     for piece in answer.iter_raw(_SHOWN_OF_ANSWER):

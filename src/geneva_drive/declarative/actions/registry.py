@@ -137,7 +137,7 @@ def notifiers() -> list[Callable[[list[str], str], object]]:
 
 @contextmanager
 def isolated() -> Iterator[None]:
-    """Forget what is registered inside at the end, so that tests can reuse names."""
+    """Unregister at the end what was registered inside, so that tests can reuse names."""
     before = dict(_notifiers)
     with ExitStack() as stack:
         stack.enter_context(_actions.isolated())

@@ -1,4 +1,4 @@
-"""Webhooks: HTTP requests that are signed, kept from private addresses, and sorted by outcome."""
+"""Send webhooks: signed HTTP requests, with retryable and permanent errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WebhookRequest:
     method: str
     body: Any
     headers: Mapping[str, str]
-    message_id: str  # the same for every attempt, so that the receiver can tell
+    message_id: str  # the same for every attempt, so that the receiver recognizes it
 
 
 def send(
@@ -50,7 +50,7 @@ def send(
 ) -> int:
     """Send a request and return the status of the answer.
 
-    429, 5xx and a network in trouble raise a `RetryableError`, other refusals a `PermanentError`.
+    429, 5xx and network failures raise a `RetryableError`, other refusals a `PermanentError`.
     """
     message = _signed(request, secret, now)
     for _ in range(_MAX_REDIRECTS + 1):
@@ -63,7 +63,7 @@ def send(
 
 
 def _signed(request: WebhookRequest, secret: str | None, now: datetime) -> Message:
-    # In ASCII, as half a surrogate pair has no UTF-8; times and the like become text.
+    # In ASCII, because a lone surrogate has no UTF-8 form; times and the like become text.
     text = "" if request.body is None else json.dumps(request.body, default=str)
     headers = {name.lower(): value for name, value in request.headers.items()}
     if request.body is not None:
@@ -91,7 +91,7 @@ def _redirected(message: Message, answer: HttpResponse) -> Message:
     if answer.status not in _KEEPS_BODY:
         followed = replace(followed, method="GET", content=None)
     if (before.scheme, before.netloc) != (after.scheme, after.netloc):
-        # Keys of the first host are none of the second one's business.
+        # Headers may hold credentials for the first host, which the second must not get.
         kept = {name: value for name, value in message.headers.items() if name in _OWN_HEADERS}
         followed = replace(followed, headers=kept)
     return followed

@@ -1,1 +1,1 @@
-"""What an expression may cost."""
+"""Limits on the cost of expressions."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-MOST = 1_000_000  # values and characters that one expression, or one value with templates, makes
+MOST = 1_000_000  # values and characters per expression, or per value with templates
 
 
 class Exhausted(Exception):
@@ -17,7 +17,7 @@ class Exhausted(Exception):
 
 
 class Budget:
-    """What is left for one expression, or for one value with its templates."""
+    """The rest of the budget of one expression, or of one value with its templates."""
 
     def __init__(self) -> None:
         self._left = MOST
@@ -28,9 +28,9 @@ class Budget:
             raise Exhausted
 
     def charge_value(self, value: Any) -> None:
-        """Charge a value for its characters and for every value in it, also if it is in it twice.
+        """Charge a value for its characters and every nested value, repetitions included.
 
-        Stop at the end of the budget: a value may hold itself a billion times.
+        Stop when the budget is exhausted: nested lists may repeat one value a billion times.
         """
         rest = [value]
         while rest:

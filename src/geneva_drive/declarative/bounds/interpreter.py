@@ -10,7 +10,7 @@ from geneva_drive.declarative.bounds.budget import Budget
 
 
 class BoundedInterpreter(TreeInterpreter):  # type: ignore[misc]  # jmespath has no types
-    """Charges every node that is visited, and what a node makes instead of finding it."""
+    """Charges every visited node, and the values that nodes create rather than find."""
 
     def __init__(self) -> None:
         super().__init__()

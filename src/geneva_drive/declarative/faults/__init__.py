@@ -1,1 +1,1 @@
-"""What is wrong with a document: its structure, and how its steps follow each other."""
+"""The faults of a document: in its structure, and in the order of its steps."""

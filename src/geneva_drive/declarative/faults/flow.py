@@ -1,4 +1,4 @@
-"""Faults in how the steps of a document follow each other."""
+"""Faults in the order of steps: repeated ids, unknown targets, cycles, unreachable steps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def faults(steps: Sequence[Step], hints: Suggestions, path: Callable[[Location],
 
 
 def lenient(steps: object) -> tuple[Step, ...]:
-    """Return steps that hold as much of a faulty document as can be read.
+    """Return the steps of a faulty document as far as they can be read.
 
     So a wrong duration in one step does not hide a cycle among the others.
     """
@@ -69,7 +69,7 @@ def _stand_in(written: Any) -> Step:
 
 
 class _Lists:
-    """The lists of steps of one document, whose ids are unique among all of them."""
+    """The lists of steps of one document; an id is unique across all lists."""
 
     def __init__(self, hints: Suggestions, path: Callable[[Location], str]) -> None:
         self._hints = hints
@@ -143,13 +143,13 @@ def _edges(
         found.append(index + 1)  # also if its id is used twice
         found = [each for each in found if steps[each].id != steps[index + 1].id or each > index]
     if not steps[index].id and index + 1 < len(steps):
-        found.append(index + 1)  # a step that cannot be read hides no other
+        found.append(index + 1)  # an unreadable step must not hide the next one
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Cycle:
-    way: list[int | None]  # begins and ends with the same step; None for those that are left out
+    way: list[int | None]  # begins and ends with the same step; None for omitted steps
     last: int  # the step that leads back
 
 
@@ -198,7 +198,7 @@ def _reach_faults(
                 names = f"{steps[owners[index]].id!r} and {steps[start].id!r}"
                 yield (*location, index), f"the branches {names} both lead to it; use two steps"
     unreached = [index for index in range(len(steps)) if index not in owners and starts]
-    # What follows a step that is not reached needs no fault of its own.
+    # Steps after an unreached step need no faults of their own.
     behind = {target for index in unreached for target in edges[index]}
     for index in unreached:
         if index not in behind:

@@ -1,4 +1,4 @@
-"""Faults in the order in which a reader meets them in the document."""
+"""Sort faults by their position in the document."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from geneva_drive.declarative.source.variants import Location
 
 
 class LocationOrder:
-    """Knows where each location of a document stands."""
+    """The order of the locations of a document."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
         self._positions: dict[int, dict[str, int]] = {}
 
     def of(self, found: tuple[Location, str]) -> tuple[int, ...]:
-        """Return a key to sort by; what is missing comes after what is there."""
+        """Return a key to sort by; missing keys come after present ones."""
         places: list[int] = []
         value: Any = self._document
         for part in found[0]:

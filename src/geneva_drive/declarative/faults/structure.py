@@ -1,4 +1,4 @@
-"""The faults of a document that pydantic finds, in the words of the document."""
+"""Convert the errors of pydantic to faults, in terms of the document."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def faults(refused: ValidationError, hints: Suggestions) -> Iterator[tuple[Locat
         location = tuple(part for part in error["loc"] if not _is_tag(part))
         cause = error.get("ctx", {}).get("error")
         if isinstance(cause, MissingExtra):
-            raise cause  # it is not the document that is at fault
+            raise cause  # the installation is at fault, not the document
         if error["type"] == "too_short" and error["input"]:
             continue  # its items have faults of their own
         if isinstance(cause, PartFaults):
@@ -57,9 +57,9 @@ def faults(refused: ValidationError, hints: Suggestions) -> Iterator[tuple[Locat
 def hidden_faults(
     refused: RefusedParts, document: dict[str, Any], known: set[Location]
 ) -> Iterator[tuple[Location, str]]:
-    """Yield what does not go together in parts that have a fault in one of their keys.
+    """Yield contradictions between the keys of parts in which another key has a fault.
 
-    Pydantic compares the keys of a part only once each is right by itself.
+    Pydantic compares the keys of a part only once each of them is valid.
     """
     places = {id(value): location for location, value in _objects(document)}
     for part, written in refused:

@@ -1,4 +1,4 @@
-"""Which known word an unknown one may have meant."""
+"""Suggest the known word that is closest to an unknown word."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _LONGEST = 200  # of a word that is compared
 
 
 class Suggestions:
-    """Finds the word that is closest to another one, until it has compared enough of them.
+    """Finds the closest known word, up to a total number of comparisons.
 
-    A document of many thousand faults is refused in time, if with fewer hints.
+    A document with thousands of faults is refused quickly, though with fewer hints.
     """
 
     def __init__(self, comparisons: int = 50_000) -> None:

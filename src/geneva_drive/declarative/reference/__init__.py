@@ -1,1 +1,1 @@
-"""The format in words: its JSON Schema, and the tables of the documentation."""
+"""The reference of the format: its JSON Schema, and the tables of the documentation."""

@@ -53,7 +53,7 @@ def document_table() -> str:
 
 
 def steps_table() -> str:
-    """Return what every step has, and the keys of each type of step."""
+    """Return the keys of every step, and those of each type of step."""
     rows = [_row("every step", name, field) for name, field in _own(AnyStep, DocumentPart)]
     for step_type, kind in TYPES.items():
         rows.append((f"`{step_type}`", "", "", f"**{_summary(kind)}**"))
@@ -62,7 +62,7 @@ def steps_table() -> str:
 
 
 def actions_table() -> str:
-    """Return what every action has, and the keys of each type of action."""
+    """Return the keys of every action, and those of each type of action."""
     rows = [_row("every action", name, field) for name, field in _own(Action, DocumentPart)]
     for action_type, kind in _ACTIONS.items():
         shown = action_type if " " in action_type else f"`{action_type}`"
@@ -76,7 +76,7 @@ def _summary(kind: type[DocumentPart]) -> str:
 
 
 def _own(kind: type[DocumentPart], common: type[DocumentPart]) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the keys that a part has beside those of `common`; `type` is in the first column."""
+    """Yield the keys of a part besides those of `common`; `type` is in the first column."""
     for name, field in kind.model_fields.items():
         is_own = name not in common.model_fields
         if is_own and (name != "type" or kind in (Trigger, Requirement)):

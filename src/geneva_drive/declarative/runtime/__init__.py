@@ -1,1 +1,1 @@
-"""Documents as definitions that the engine runs."""
+"""Definitions of documents, which the engine runs."""

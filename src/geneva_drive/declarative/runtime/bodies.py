@@ -116,7 +116,7 @@ def event_key(step: WaitStep, run: DocumentRun) -> str:
 
 
 def matches(step: WaitStep, run: DocumentRun, event: Event) -> bool:
-    assert step.match is not None, "asked only of a wait with a match"
+    assert step.match is not None, "called only for a wait with a match"
     return evaluate(step.match, {**run.scope, "event": event.payload})
 
 
@@ -127,11 +127,11 @@ def child_context(step: WorkflowStep, run: DocumentRun) -> dict[str, Any]:
 
 def _execute(step_id: str, actions: Sequence[AnyAction], run: DocumentRun) -> Executed:
     for action in actions:
-        # Before any of them has an effect: another worker may know this one, and run all.
+        # Check before any action has an effect: another worker may know all of them.
         if not action.optional and not registry.has_action(action.type):
             raise UnknownAction("action", action.type)
     terms = ActionTerms(
-        # The same for each attempt, so that the receiver knows a repetition.
+        # The same for each attempt, so that the receiver recognizes a repetition.
         message_id=f"msg_{run.id}_{step_id}",
         webhook_secret=run.settings.webhook_secret,
         webhook_allowed_hosts=run.settings.webhook_allowed_hosts,

@@ -1,4 +1,4 @@
-"""The way ahead of a document: the steps that are certain, and where its choices begin."""
+"""The path ahead in a document: the steps that are certain, up to the first choice."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from geneva_drive.declarative.runtime.document_definition import DocumentDefinit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertainPath:
-    """What follows a step that ended, as far as the document fixes it; failures aside."""
+    """The steps after an ended step, as far as the document determines them; failures aside."""
 
-    steps: tuple[str, ...]  # that follow each other
-    end: FinishWorkflow | EndBranch | Fail | None  # None: the last of them decides what follows
-    perhaps: tuple[str, ...] = ()  # behind that choice
+    steps: tuple[str, ...]  # in their order
+    end: FinishWorkflow | EndBranch | Fail | None  # None: the last step chooses what follows
+    perhaps: tuple[str, ...] = ()  # steps that may follow that choice
 
 
 def routes_of(definition: DocumentDefinition, name: str) -> tuple[Route, ...]:
-    """Return every way on from a step, failures aside."""
+    """Return every route that may follow a step, failures aside."""
     step = definition.step(name)
     if step is None:
         return (GoTo(definition.document.steps[0].id),)
@@ -40,7 +40,7 @@ def routes_of(definition: DocumentDefinition, name: str) -> tuple[Route, ...]:
 def way_after(
     definition: DocumentDefinition, name: str, ending: Ending | None = None
 ) -> CertainPath:
-    """Return the way behind a step that ended so; by default, behind one that is passed over."""
+    """Return the path after a step with this ending; by default, after a skipped step."""
     if ending is None:
         following = definition.after(name)
         return way(
@@ -51,7 +51,7 @@ def way_after(
 
 
 def way(definition: DocumentDefinition, route: Route) -> CertainPath:
-    """Return the way on from a route."""
+    """Return the path that a route begins."""
     steps: list[str] = []
     while isinstance(route, GoTo):
         steps.append(route.step_id)
@@ -64,7 +64,7 @@ def way(definition: DocumentDefinition, route: Route) -> CertainPath:
 
 
 def reachable(definition: DocumentDefinition, name: str) -> Iterator[str]:
-    """Yield a step and all that may follow it, each once."""
+    """Yield a step and all steps that may follow it, each once."""
     seen = {name: None}
     ahead = [name]
     while ahead:
@@ -77,7 +77,7 @@ def reachable(definition: DocumentDefinition, name: str) -> Iterator[str]:
 
 
 def end_words(end: FinishWorkflow | EndBranch | Fail) -> str:
-    """Return how a way ends, as the rest of a sentence about the workflow."""
+    """Return how a path ends, as the rest of a sentence about the workflow."""
     match end:
         case FinishWorkflow(result):
             return f"finishes, {result}"

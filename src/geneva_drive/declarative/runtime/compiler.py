@@ -1,4 +1,4 @@
-"""From a document to the definition of its workflows."""
+"""Compile a document to the definition of its workflows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def compile_document(document: Document, signature: str, type_name: str) -> Docu
         nodes=tuple(nodes),
         graph=_unconnected(nodes),
         cancel_conditions=(),
-        # The branch is over once a step failed for good; its parent judges.
+        # A step that fails for good ends its branch; the parent decides what follows.
         policies=(ExceptionPolicy("cancel"),) if branch_of is not None else (),
         queue="default",
         priority=0,
@@ -106,7 +106,7 @@ def _options(step: Step, *, is_branch: bool) -> Options:
                 terminal_action="cancel" if is_branch else "pause",
             ),
         )
-    # Of other steps, the timeout is the deadline of what they wait for.
+    # The timeout of other steps is the deadline of their wait.
     is_own = isinstance(step, ConditionStep | ExecuteStep) or (
         isinstance(step, ActionStep) and step.requires is None
     )

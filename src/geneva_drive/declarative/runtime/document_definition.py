@@ -1,4 +1,4 @@
-"""A document as the engine sees it, whole or from the first step of a branch."""
+"""The definition of a document, or of one of its branches."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DocumentDefinition(Definition):
         return routes.route(self.document, name, ended)
 
     def after(self, name: str) -> Node | None:
-        """Return the step behind one that is passed over; an approval counts as approved."""
+        """Return the step after a skipped step; a skipped approval counts as approved."""
         route = self.route(name, Ended(_passed(self.step(name))))
         return self.get(route.step_id) if isinstance(route, GoTo) else None
 

@@ -1,4 +1,4 @@
-"""The edges of a document, for pictures: every step that may follow another."""
+"""The edges of a document for diagrams: every step that may follow another step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from geneva_drive.definition.compiler.graph import Graph
 
 
 def flow_graph(definition: DocumentDefinition) -> Graph:
-    """Return the steps of the list that a workflow runs, each with those that may lead to it."""
+    """Return the steps of the list that a workflow runs, each with the steps before it."""
     names = [node.name for node in definition.nodes]
     return Graph.of(_parents(definition, names))
 
 
 def whole_graph(definition: DocumentDefinition) -> Graph:
-    """Return the same with the steps inside `parallel` and `foreach` behind the step around."""
+    """Return all steps; those inside `parallel` and `foreach` follow the step around them."""
     document = definition.document
     names = [*(name for name in (LOAD,) if definition.get(name)), *document.places]
     return Graph.of(_parents(definition, names))

@@ -1,4 +1,4 @@
-"""What the body of a document's step returns."""
+"""The return values of the bodies of a document's steps."""
 
 from __future__ import annotations
 

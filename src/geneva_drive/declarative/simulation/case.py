@@ -1,4 +1,4 @@
-"""What a simulation is given: a context, decisions and events."""
+"""The input of a simulation: a context, decisions and events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SimulatedEvent:
     type: str
     payload: Any = None
     key: str | None = None
-    has_any_key: bool = False  # it fits a wait whatever its key
+    has_any_key: bool = False  # it fits waits for any key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

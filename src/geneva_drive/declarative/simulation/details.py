@@ -36,7 +36,7 @@ def of_action(action: AnyAction, values: Mapping[str, Any]) -> str:
 
 
 def of_condition(condition: Condition, scope: Mapping[str, Any]) -> list[str]:
-    """Return what a plain comparison has found; of one that is joined, nothing."""
+    """Return the value that a plain comparison found; nothing for combined conditions."""
     if condition.field is None or condition.all_of or condition.any_of or condition.none_of:
         return []
     return [f"{condition.field} is {_json(search(condition.field, scope))}"]

@@ -86,7 +86,7 @@ def _check_decisions(document: Document, case: Case) -> None:
 
 
 def possible_decisions(step: Step) -> tuple[SimulatedDecision, ...]:
-    """Return what may become of a step; only one with a timeout expires."""
+    """Return the possible decisions on a step; only a step with a timeout can expire."""
     timeout = step.timeout
     if isinstance(step, ActionStep) and step.requires is not None:
         timeout = step.requires.timeout or timeout
@@ -104,11 +104,11 @@ def possible_decisions(step: Step) -> tuple[SimulatedDecision, ...]:
 
 
 class _Waits(Exception):
-    """A step waits for what the case does not have."""
+    """A step waits for a decision or event that the case does not have."""
 
 
 class _Run:
-    """One case on its way through the document."""
+    """One case that runs through the document."""
 
     def __init__(self, document: Document, case: Case) -> None:
         self._document = document
@@ -121,7 +121,7 @@ class _Run:
     ) -> FinishWorkflow | EndBranch | Fail | None:
         """Follow the routes from a step to the end of its list; None if it waits.
 
-        A branch and an item are workflows of their own, so an event counts once for each of them.
+        Each branch and each item is a workflow of its own, which may hear every event once.
         """
         events = list(self._case.events)
         while True:
@@ -166,7 +166,7 @@ class _Run:
         events: list[SimulatedEvent],
     ) -> Ended:
         if self._case.decisions.get(step.id) is SimulatedDecision.FAIL:
-            return Ended(Ending.FAILED, f"Step {step.id!r} was told to fail.")
+            return Ended(Ending.FAILED, f"Step {step.id!r} fails in this case.")
         match step:
             case ConditionStep():
                 details += words.of_condition(step.condition, context)
@@ -244,7 +244,7 @@ class _Run:
         if step.duration is not None:
             details.append(f"would wait {describe(step.duration)}")
             return Ended(Ending.EXECUTED)
-        assert step.event is not None  # the validator has seen to it
+        assert step.event is not None  # the validator ensures it
         key = None if step.key is None else str(render(step.key, context))
         details.append(f"listens to {step.event}" + (f" with the key {key}" if key else ""))
         for event in events:
@@ -272,7 +272,7 @@ class _Run:
         found = render(step.items, context)
         if not isinstance(found, list | tuple):
             raise ExpressionFailed(
-                f"items of foreach {step.id!r} must find a list, got {type_name(found)}."
+                f"The items of foreach {step.id!r} must be a list, got {type_name(found)}."
             )
         ends: list[EndBranch] = []
         before = len(self.changes)
@@ -282,7 +282,7 @@ class _Run:
             ends += _branches([self.walk(step.steps[0].id, here, (*items, index))])
             if not ends[-1].passed:
                 break
-        # The item is gone afterwards, and what was written into it.
+        # The item variable ends with the loop, so changes to it are dropped.
         self.changes[before:] = [
             change for change in self.changes[before:] if change.path[0] != step.item_var
         ]

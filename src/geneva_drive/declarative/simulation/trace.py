@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""The trace that a simulation returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.declarative.routes import Ending, Result
 
 
 class TraceState(StrEnum):
-    """Where a workflow stands at the end of a simulation."""
+    """The state of a workflow at the end of a simulation."""
 
     FINISHED = "finished"
     WAITING = "waiting"  # for a decision or an event that the case does not have

@@ -47,7 +47,7 @@ def line_of(path: str, lines: Mapping[str, int]) -> int:
 
 
 class _Open:
-    """An object or list whose end has not come yet."""
+    """An object or list that is not closed yet."""
 
     def __init__(self, base: str, *, is_object: bool) -> None:
         self._base = base

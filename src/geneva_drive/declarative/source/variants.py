@@ -1,4 +1,4 @@
-"""Other spellings of a document, read into the one normal form."""
+"""Convert the variants of a document to its normal form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def written_path(location: Iterable[str | int]) -> str:
 
 
 class Origins:
-    """Where the parts of a normal form stand in the document as it was written."""
+    """The locations of a normal form's parts in the document as it was written."""
 
     def __init__(self) -> None:
         self._moved: dict[Location, Location] = {}
-        # Keys that stand in two places with different values, and what is wrong with that.
+        # Keys in two places with different values, each with a clause for the fault.
         self.conflicts: list[tuple[Location, str]] = []
 
     def add(self, here: Location, there: Location) -> None:
@@ -33,7 +33,7 @@ class Origins:
             return location
         for end in range(len(location), 0, -1):
             if location[:end] in self._moved:
-                # What was moved may stand inside something that was moved as well.
+                # A moved part may be inside a part that was moved as well.
                 moved = self._moved[location[:end]]
                 before = self._written(moved[:-2]) if moved[:-2] != location else moved[:-2]
                 return (*before, *moved[-2:], *location[end:])
@@ -58,7 +58,7 @@ def normal_form(written: dict[str, Any], origins: Origins) -> dict[str, Any]:
 
 
 def _conflict(key: str) -> str:
-    return f"another value than that of {key!r} outside; keep one of them"
+    return f"differs from the value of {key!r} outside; keep one of them"
 
 
 def _steps(steps: list[Any], location: Location, origins: Origins) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What the workers of a batch, or the items of a map, have come to."""
+"""The results of the workers of a batch, for its aggregate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BatchError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResults:
-    """What the aggregate of a batch gets.
+    """The results of a batch, as its aggregate receives them.
 
     >>> import geneva_drive as gd
     >>> class Count(gd.Workflow):
@@ -59,7 +59,7 @@ class BatchResults:
 
     @property
     def success_rate(self) -> float:
-        """The part of the workers that succeeded; 0.0 if there was none."""
+        """The share of the workers that succeeded; 0.0 without workers."""
         if not self.worker_count:
             return 0.0
         return (self.worker_count - len(self.failed)) / self.worker_count
@@ -68,7 +68,7 @@ class BatchResults:
 def results_for(
     environment: Environment, execution: ExecutionRecord, aggregate: Node
 ) -> BatchResults:
-    """Return what the workers before an aggregate have come to."""
+    """Return the results of the workers that an aggregate depends on."""
     names: tuple[str, ...] = (aggregate.depends_on[0],)
     batch = worker_stem(names[0])
     if aggregate.job is None:
@@ -99,7 +99,7 @@ def _results(
         found = store.checkpoints.of_steps(connection, workflow_id, names, SKIPPED_ITEM)
         errors += [_of_item(worker, item) for worker, item in found[: _MAX_ERRORS - len(errors)]]
     return BatchResults(
-        # One that was passed over by an operator has none.
+        # A worker that an operator skipped has no result.
         by_worker={row.node_id: typed_json.load(row.result) for row in done if row.result},
         failed={row.node_id: f"{row.error_class}: {row.error_message}" for row in failed},
         total_processed=sum(_processed(row) for row in done if row.state is StepState.COMPLETED),

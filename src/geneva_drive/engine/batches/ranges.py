@@ -1,4 +1,4 @@
-"""From what a batch or map returns to the workers that do it."""
+"""Divide the work of a batch or map: one range or item for each worker."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def _expansion_of(definition: Definition, batch: Node) -> str:
 
 
 def expand_map(node: Node, items: object, largest: int) -> Expanded:
-    """Return one worker per item of a map; `largest` is the greatest size of one."""
+    """Return one worker per item of a map; `largest` limits the size of an item."""
     if isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
-        raise InvalidInput(f"Map {node.name!r} goes over a list, and its items are {shown(items)}.")
+        raise InvalidInput(f"The items of map {node.name!r} must be a list, got {shown(items)}.")
     listed = list(items)
     if len(listed) > MAX_BATCHES:
         raise InvalidInput(
             f"Map {node.name!r} has {len(listed):,} items; the most is {MAX_BATCHES:,}. Use a "
-            f"batch, whose workers take many items each."
+            f"batch, whose workers process many items each."
         )
     workers = tuple(
         BatchWorker(expansion=node.name, number=number, item=_dumped(node, number, item, largest))
@@ -108,9 +108,9 @@ def _workers(environment: Environment, expansion: str, batches: Batches) -> Iter
 def _of_records(
     environment: Environment, expansion: str, source: RecordSource, size: int
 ) -> Iterator[BatchWorker]:
-    """Yield workers between cursors: each takes the records after `start`, up to `end`.
+    """Yield workers for ranges of cursors: each does the records after `start`, up to `end`.
 
-    The last one has no end, so that every record belongs to exactly one worker.
+    The last worker has no end, so that every record belongs to exactly one worker.
     """
     query = record_queries.open_query(
         source.query, source.cursor, lambda: record_queries.session_of(environment), detach=True
@@ -129,7 +129,7 @@ def _of_records(
 
 
 def _of_rows(expansion: str, source: CsvSource, size: int) -> Iterator[BatchWorker]:
-    """Yield workers by row number; each also knows the place in the file where its rows begin."""
+    """Yield workers for ranges of row numbers, each with the place in the file of its rows."""
     cursors = (cursor for _, cursor in _rows(source))
     place: Any = None
     start = 0

@@ -1,1 +1,1 @@
-"""Documents as the engine finds them."""
+"""Lookup of JSON documents and their definitions."""

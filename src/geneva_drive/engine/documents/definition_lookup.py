@@ -1,7 +1,7 @@
-"""The one door to definitions: classes by their type, documents by type and signature.
+"""Look up definitions: of classes by their type, of documents by type and signature.
 
-A document never changes once it is deployed, so its compiled form is kept for the whole process.
-Its modules are imported when the first document is met.
+A deployed document never changes, so its compiled form is cached for the whole process. The
+modules that compile documents are imported when the first one is read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 BRANCH = "/"  # between the name of a document and the first step of a branch
 _MOST_KEPT = 4096
-_SIGNATURE_LENGTH = 16  # as of all executions
+_SIGNATURE_LENGTH = 16  # as for classes
 
 _kept: OrderedDict[tuple[str, str], Definition] = OrderedDict()
 _keeping = Lock()
@@ -73,7 +73,7 @@ def definition_of(store: Store, record: WorkflowRecord) -> Definition | None:
 def read_definition(
     connection: Connection, store: Store, record: WorkflowRecord
 ) -> Definition | None:
-    """Return the same, read through this connection."""
+    """Return a workflow's definition; a document is read through this connection."""
     found = kept(record)
     signature = record.definition_signature
     if found is not None or signature is None:
@@ -91,9 +91,10 @@ def require_definition(store: Store, record: WorkflowRecord) -> Definition:
 
 
 def startable(store: Store, name: str, version: str | None = None) -> Definition:
-    """Return what new workflows of this name are: a class, or the current version of a document.
+    """Return the definition for new workflows of this name: of a class or a document.
 
-    Raises an `InvalidStateError` if the document is disabled.
+    Without `version`, a document means its current one. Raises an `InvalidStateError` if that
+    document is disabled.
     """
     known = None if name in RESERVED_TYPES or version is not None else registry.definition_for(name)
     if known is not None:

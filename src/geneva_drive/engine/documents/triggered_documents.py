@@ -1,4 +1,4 @@
-"""The documents that an event or a schedule starts, as this process knows them."""
+"""Cached names of the documents that an event or a schedule starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOTHING: Set[str] = frozenset()
 
 
 class TriggeredDocuments:
-    """Names of documents; any worker starts them, so each reads them now and then.
+    """Names of the documents that events and schedules start, refreshed by housekeeping.
 
     A document that another process deployed is known after the next round of housekeeping. No
     event or run is lost meanwhile: both are stored with their document's name.
@@ -27,7 +27,7 @@ class TriggeredDocuments:
         return self._read(store)[1]
 
     def refresh(self, store: Store) -> None:
-        """Read them anew."""
+        """Read the names again."""
         found = store.read_at_once(store.definitions.triggered)
         self._by_schedule = frozenset(name for name, _, is_scheduled in found if is_scheduled)
         self._by_event = frozenset(name for name, event, _ in found if event is not None)

@@ -1,4 +1,4 @@
-"""Make one change of a summary of ended nodes and their successors: pure."""
+"""Combine a summary of ended nodes and their successors into one change. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from geneva_drive.engine.transitions.holds import (
 from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord
 
-# These tell how a node itself ended; the nodes beside it are canceled by its flow control.
+# Outcomes of the node itself; the nodes beside it are then canceled by its flow control.
 _OWN_OUTCOMES = (Outcome.SUCCESS, Outcome.REJECTED, Outcome.EXPIRED, Outcome.TIMED_OUT)
 
 
@@ -51,7 +51,7 @@ def change_after(
 
 
 def _finish(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
-    """Finish the workflow; what is still scheduled belongs to removed nodes, and is skipped."""
+    """Finish the workflow; skip executions still scheduled, which belong to removed nodes."""
     idle = [one for one in beside if one.state in IDLE_STATES]
     removed = skip_executions(idle, Outcome.SKIPPED_BY_REMOVAL)
     moves = (*found.moves.values(), *removed)
@@ -71,7 +71,7 @@ def _close(found: Summary, closing: Closing, beside: Sequence[ExecutionRecord]) 
 
 
 def _stop(found: Summary, following: Successors, beside: Sequence[ExecutionRecord]) -> Change:
-    """Pause or cancel the workflow once what runs has ended; nothing new starts until then."""
+    """Pause or cancel the workflow once its running nodes have ended; start no others."""
     workflow = found.workflow
     request = workflow.requested or Request.PAUSE
     reason = workflow.requested_reason if workflow.requested else None

@@ -83,7 +83,7 @@ def count_down(
 def _met(
     connection: Connection, store: Store, done: Sequence[DoneNodes]
 ) -> tuple[Counter[NodeKey], dict[NodeKey, str]]:
-    """Return how many dependencies of each dependant were met just now, and one of them."""
+    """Return for each dependant how many dependencies were just met, and the id of one of them."""
     unknown = [
         (one.workflow.id, node_id)
         for one in done
@@ -93,7 +93,7 @@ def _met(
     read = store.graphs.nodes(connection, unknown) if unknown else {}
     known = (node.stored for one in done for node in one.nodes.values())
     rows = [*filter(None, known), *read.values()]
-    # The nodes of a fan share one text, so each text is parsed once.
+    # Nodes of a fan-out store equal texts, so each distinct text is parsed once.
     below = {text: load_ids(text) for text in {node.dependants for node in rows}}
     met: Counter[NodeKey] = Counter()
     parents = {}
@@ -116,7 +116,7 @@ def _ready(
         key = found.workflow_id, found.node.node_id
         if found.unmet is not None:
             joins[key] = met[key]
-        # The workers of a batch are planned where it is expanded.
+        # The workers of a batch are planned by its expansion.
         if (found.unmet or 1) <= met[key] and not job_options.is_worker(found.node.scheduling):
             ready[found.workflow_id].append(found.node)
     store.graphs.meet(connection, joins)
@@ -132,7 +132,7 @@ def _parent_hashes(
 ) -> dict[NodeKey, list[str | None]]:
     """Return the ancestry hashes of each ready node's parents."""
     parent_ids: dict[NodeKey, list[str]] = {}
-    joins = []  # whose parents are not known yet
+    joins = []  # nodes whose parents are not known yet
     for key, nodes in ready.items():
         for node in nodes:
             if node.dependency_count <= 1:
@@ -154,7 +154,7 @@ def _parent_hashes(
 
 
 def worker_of(node: GraphNodeRecord) -> str | None:
-    """Return the id of the node that a batch's workers belong to; None if it is no batch."""
+    """Return the id of a batch's worker node, given the batch or that node; None for others."""
     if node.job == BATCH_JOB:
         return StoredBatch(node.name, StoredArgs(node.args or "{}"), node.name).worker
     return node.node_id if job_options.is_worker(node.scheduling) else None
@@ -168,7 +168,7 @@ def plan_stored_node(
 ) -> NewExecution:
     """Plan a stored node's first execution.
 
-    It is scheduled by the options of its job. In a process without the job, stored ones are used.
+    The options of its job schedule it. A process without the job uses the stored options.
     """
     job = jobs.get(node.job or "")
     kept = job_options.load(node.scheduling) if node.scheduling else job_options.UNKNOWN

@@ -31,7 +31,7 @@ from geneva_drive.storage.store import Store
 
 
 def settle_expansions(connection: Connection, store: Store, found: Summary, now: datetime) -> None:
-    """Add to a summary what follows from expanded nodes and ended workers.
+    """Add the effects of expanded nodes and ended workers to a summary.
 
     The caller holds the workflow's lock. The cost grows with the ends, not with the batch.
     """
@@ -46,7 +46,7 @@ def settle_expansions(connection: Connection, store: Store, found: Summary, now:
         record = _counted(before, ends)
         _judge(found, before, record, ends)
         changed.append(record)
-    for record in changed:  # once all of them are judged: none starts in a held workflow
+    for record in changed:  # after all are judged: a held workflow starts no worker
         if found.is_plain:
             record, moves = start_pending(connection, store, record, now)
             found.moves |= {move.record.id: move for move in moves}
@@ -61,7 +61,7 @@ def _expand(
     move: ExecutionMove,
     now: datetime,
 ) -> None:
-    """Create an expansion with all its workers; its primary key refuses a second one."""
+    """Create an expansion with all its workers; the primary key refuses a second expansion."""
     assert isinstance(end.outcome, Expanded), "it is listed as expanded"
     planned = _planned_worker(connection, store, found.workflow, end, move.record, now)
     record = _record_of(end.outcome, found.workflow.id, planned.ancestry_hash, now)
@@ -98,9 +98,9 @@ def _planned_worker(
         at = now + node.options.wait
         planned = plan_node(end.definition, workflow, node, at, parents)
     if outcome.kind is ExpansionKind.MAP:
-        # The wait was over before the items were found, and it is the same node.
+        # A map is one node, whose wait was over before its items were found.
         planned = replace(planned, scheduled_for=now, ancestry_hash=expanded.ancestry_hash)
-    # Only an expanding node that ran again can have earlier attempts of its workers.
+    # Workers have earlier attempts only if the expanding node has run before.
     return replace(planned, attempt=None if expanded.attempt_number > 1 else 1)
 
 
@@ -150,7 +150,7 @@ def _counted(record: ExpansionRecord, ends: WorkerEnds) -> ExpansionRecord:
 def _judge(
     found: Summary, before: ExpansionRecord, record: ExpansionRecord, ends: WorkerEnds
 ) -> None:
-    """Hold the workflow if the failures are too many, or let what depends on the batch run."""
+    """End the batch or map if it is over; hold the workflow if it has too many failures."""
     last = (*ends.done, *(move for move, _ in ends.failed))[-1]
     if record.is_over:
         _end(found, record, last.record)
@@ -185,7 +185,7 @@ def _changed(
 def _end(found: Summary, record: ExpansionRecord, worker: ExecutionRecord) -> None:
     """Record the end of the whole batch or map, so that its dependants can run.
 
-    The last worker's row stands in for it, as the whole has none.
+    The whole has no row of its own, so the row of its last worker represents it.
     """
     found.expansions.append(_changed(record, worker, is_over=True))
     whole = worker._replace(
@@ -203,7 +203,7 @@ def start_pending(
     *,
     only_again: bool = False,
 ) -> tuple[ExpansionRecord, list[ExecutionMove]]:
-    """Plan the start of as many pending workers as may run now: first those that run again."""
+    """Plan the start of as many pending workers as may run now, requeued workers first."""
     free = record.startable
     if not free:
         return record, []

@@ -1,4 +1,4 @@
-"""Graphs as rows: written, and read back."""
+"""Conversion of graphs to rows and back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def graph_row(
 def join_rows(
     workflow_id: Key, graph: StoredGraph, done: Collection[str] = ()
 ) -> Iterator[JoinRecord]:
-    """Yield a counter row for each node with several dependencies; `done` ones are met."""
+    """Yield a counter row for each node with several dependencies; those in `done` are met."""
     for node in graph.nodes.values():
         if len(node.depends_on) > 1:
             unmet = sum(parent not in done for parent in node.depends_on)
@@ -75,7 +75,7 @@ def scheduling_of(
     return {
         name: known[name].scheduling.dump()
         if name in known
-        # Stored with nodes, which may have options of their own.
+        # The stored text may include options of a single node, which `with_own` resets.
         else job_options.with_own(stored.get(name))
         for name in named
     }

@@ -1,4 +1,4 @@
-"""The status of each node of a graph, and which of them may run now: pure."""
+"""The status of each node of a graph, and which nodes may run now. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """The latest attempt at a node; of a divided step, the partition furthest from done."""
+    """The latest attempt at a node; of several partitions, the one furthest from done."""
 
     state: StepState
     outcome: Outcome | None
@@ -130,7 +130,7 @@ def unlock(graph: Graph, statuses: Mapping[str, NodeStatus]) -> Unlocked:
         if node in known:
             continue
         parents = [known[parent] for parent in graph.parents[node] if parent in known]
-        # A skipped branch also waits for all its parents, so that its dependants do.
+        # A skipped branch also waits for all its parents, so that its dependants wait for them too.
         if len(parents) < len(graph.parents[node]) or not all(one.is_done for one in parents):
             continue
         if _is_passed_over(node, parents):

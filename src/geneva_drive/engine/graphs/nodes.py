@@ -49,7 +49,7 @@ from geneva_drive.storage.store import Store
 
 
 class GraphNodes:
-    """The nodes of a class's graph; it is small, so all of it is read."""
+    """The nodes of a class's graph. Class graphs are small, so every node is read."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class GraphNodes:
 
     @property
     def _definition(self) -> Definition:
-        assert self._known_definition is not None, "nodes_of() asks for it"
+        assert self._known_definition is not None, "nodes_of() requires a definition"
         return self._known_definition
 
     @cached_property
@@ -131,7 +131,7 @@ class GraphNodes:
         return expansion is not None and expansion.is_blocked
 
     def check_open(self, node_id: str, verb: str) -> None:
-        """Raise an error if a worker's batch or map is over, so that nothing waits for it."""
+        """Raise an error if the batch or map of a worker is over: nothing waits for the worker."""
         worker = self._latest_worker(node_id)
         expansion = self._expansions.get(BatchWorker.of(worker).expansion) if worker else None
         if expansion is not None and expansion.is_over:
@@ -149,11 +149,14 @@ class GraphNodes:
         return node_id
 
     def step_name_of(self, record: ExecutionRecord) -> str:
-        """Return the name for a further attempt."""
+        """Return the step name for a further attempt."""
         return record.step_name
 
     def present(self, node_ids: Collection[str]) -> Collection[str]:
-        """Return the ids that a stored graph has; a class itself refuses nodes that it lost."""
+        """Return the ids that a stored graph contains.
+
+        Without a stored graph, return all: `plan_attempts` refuses nodes that the class has lost.
+        """
         if not self._workflow.has_graph:
             return node_ids
         return [each for each in node_ids if self._whole(each) in self._graph.parents]
@@ -165,7 +168,7 @@ class GraphNodes:
     def plan_attempts(
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
-        """Plan further attempts at nodes; a divided step that is rewound gets a single one."""
+        """Plan further attempts at nodes; a rewound step with partitions gets a single attempt."""
         planned = []
         for record in records:
             node = self._definition.get(record.step_name)
@@ -180,7 +183,7 @@ class GraphNodes:
         return planned
 
     def after(self, passed: dict[str, str | None]) -> Successors:
-        """Plan the successors of nodes that are passed over, given with their ancestry hashes."""
+        """Plan the successors of skipped nodes, given as node id to ancestry hash."""
         statuses = dict(self._statuses)
         for node_id, known in passed.items():
             statuses[node_id] = NodeStatus(
@@ -193,7 +196,7 @@ class GraphNodes:
         )
 
     def stranded(self) -> Successors:
-        """Plan what may run in a workflow without active executions."""
+        """Plan the nodes that may run in a workflow without active executions."""
         return self.after({})
 
     def done_downstream(self, node_id: str) -> str | None:
@@ -213,13 +216,13 @@ class GraphNodes:
 
 def _ambiguous(expansion: ExpansionRecord) -> InvalidStateError:
     return InvalidStateError(
-        f"{expansion.node_id!r} runs as {expansion.total} workers. Name the one you mean, such as "
-        f"{worker_id(expansion.node_id, 1)!r}; `resume` runs all that failed again."
+        f"{expansion.node_id!r} runs as {expansion.total} workers. Name one of them, such as "
+        f"{worker_id(expansion.node_id, 1)!r}; `resume` runs all failed workers again."
     )
 
 
 class StoredNodes(GraphNodes):
-    """The nodes of a dynamic workflow; there may be 100,000, so each method reads what it needs."""
+    """The nodes of a dynamic workflow; there may be 100,000, so a method reads what it needs."""
 
     @property
     def _id(self) -> Key:
@@ -305,7 +308,7 @@ class StoredNodes(GraphNodes):
     def after(self, passed: dict[str, str | None]) -> Successors:
         wanted = [(self._id, node_id) for node_id in passed]
         rows = self._store.graphs.nodes(self._connection, wanted) if wanted else {}
-        if not rows:  # a worker has no row: the counts of its batch tell what follows
+        if not rows:  # a worker has no row; the counts of its batch decide what follows
             return Successors()
         done = {node.node_id: DoneNode(passed[node.node_id], node) for node in rows.values()}
         idle = [self._idle_worker(node, done) for node in rows.values() if node.job == BATCH_JOB]
@@ -315,7 +318,7 @@ class StoredNodes(GraphNodes):
         return replace(following, schedule=(*idle, *following.schedule))
 
     def _idle_worker(self, batch: GraphNodeRecord, done: dict[str, DoneNode]) -> NewExecution:
-        """Plan the idle worker of a batch that is passed over, and count it as done."""
+        """Plan the idle worker of a skipped batch, and count it as done."""
         workers = worker_of(batch)
         assert workers is not None, "it is a batch"
         node = self._node(workers)
@@ -349,7 +352,7 @@ class StoredNodes(GraphNodes):
     def _add_workers(
         self, node: GraphNodeRecord, done: set[str], tried: dict[str, str | None]
     ) -> None:
-        """Add the workers of a batch as a whole; without an expansion, it was passed over."""
+        """Add the workers of a batch as one node, done if the batch was skipped unexpanded."""
         expansion = self._expansions.get(node.node_id)
         parents = [tried[parent] for parent in load_ids(node.depends_on)]
         tried[node.node_id] = ancestry_hash(node.node_id, parents)

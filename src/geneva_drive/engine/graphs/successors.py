@@ -47,7 +47,7 @@ def settle(
     ends: Sequence[NodeEnd],
     now: datetime,
 ) -> Change:
-    """Return the change that follows from the ends of nodes; the caller holds the lock."""
+    """Return the change that follows from the ends of nodes; the workflow is locked."""
     has_partitions = any(end.execution.is_partition for end in ends)
     partitions = (
         store.executions.lock_partitions(connection, [workflow.id]) if has_partitions else []
@@ -76,17 +76,17 @@ def _following(
     definition = next((end.definition for end in ends if end.definition is not None), None)
     if definition is not None:
         return _class_successors(connection, store, found, definition, now)
-    # A process without the class gave up the last worker of a batch: `resume` goes on from there.
+    # A process without the class gave up on the last worker of a batch. `resume` continues there.
     found.hold = found.hold or Hold(
-        f"Its last worker was lost, and the class {found.workflow.type!r} is not known where that "
-        f"was found.",
+        f"Its last worker was lost, and the process that noticed this does not have the class "
+        f"{found.workflow.type!r}.",
         found.last_step_name,
     )
     return Successors()
 
 
 def _done_nodes(found: Summary, ends: Sequence[NodeEnd]) -> dict[str, DoneNode]:
-    # Workers have the node of their batch, whose end may be among these too.
+    # The stored node of a worker is that of its whole batch, which may be done as well.
     stored = {end.stored.node_id: end.stored for end in ends if end.stored is not None}
     return {
         move.record.node_id: DoneNode(move.record.ancestry_hash, stored.get(move.record.node_id))
@@ -101,7 +101,7 @@ def _class_successors(
     definition: Definition,
     now: datetime,
 ) -> Successors:
-    """Look at the status of every node; class graphs are small."""
+    """Plan successors from the status of every node; class graphs are small."""
     attempts = store.attempts.latest_of(connection, found.workflow.id)
     graph = graph_of(connection, store, found.workflow, definition)
     expansions = store.expansions.of(connection, found.workflow.id) if definition.expands else {}
@@ -123,7 +123,7 @@ def _class_successors(
 def graph_of(
     connection: Connection, store: Store, workflow: WorkflowRecord, definition: Definition
 ) -> Graph:
-    """Return the graph that a class's workflow follows: its stored one, else the class's."""
+    """Return the graph of a class-based workflow: its stored graph, or else its class's."""
     if not workflow.has_graph:
         return definition.graph
     nodes = store.graphs.nodes_of(connection, workflow.id)
@@ -162,7 +162,7 @@ def _idle_workers(
     statuses: dict[str, NodeStatus],
     now: datetime,
 ) -> list[NewExecution]:
-    """Plan the idle workers of batches that were passed over, and count them as done."""
+    """Plan the idle workers of batches that were skipped unexpanded, and count them as done."""
     planned = []
     for node in definition.nodes:
         if not node.is_worker or node.name in statuses or node.name not in graph.parents:
@@ -172,7 +172,7 @@ def _idle_workers(
             continue
         worker = plan_graph_node(definition, workflow, node.name, now, [batch.ancestry_hash])
         idle = plan_idle_worker(replace(worker, scheduled_for=now), node.name)
-        # Without an expansion that counts workers, it stands for the whole node.
+        # No expansion counts workers here, so this execution represents the whole node.
         known = ancestry_hash(idle.node, [batch.ancestry_hash])
         planned.append(replace(idle, share=None, ancestry_hash=known))
         statuses[node.name] = NodeStatus(
@@ -184,7 +184,10 @@ def _idle_workers(
 def _with_branches(
     definition: Definition, graph: Graph, name: str, status: NodeStatus
 ) -> NodeStatus:
-    """Return the status of a node; an approval that was passed over runs no task of a rejection."""
+    """Return the status with the branches of a skipped approval or event wait.
+
+    A skipped approval counts as approved, a skipped wait as not timed out.
+    """
     node = definition.get(name)
     if node is None or status.chosen is not None or not status.is_done:
         return status

@@ -1,4 +1,4 @@
-"""Add up what the ends of several nodes mean for their workflow: pure."""
+"""Combine the ends of several nodes into one summary for their workflow. Pure."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class WorkerEnds:
 
 @dataclass(slots=True)
 class Summary:
-    """What ended nodes mean, before their successors are known."""
+    """The combined effect of ended nodes, before their successors are known."""
 
     workflow: WorkflowRecord
     moves: dict[Key, ExecutionMove] = field(default_factory=dict)
@@ -119,7 +119,7 @@ def summarize(
     now: datetime,
     partitions: Sequence[ExecutionRecord] = (),
 ) -> Summary:
-    """Decide each end alone, in turn; `partitions` are the latest attempts at divided steps."""
+    """Decide each end on its own; `partitions` are the latest attempts at partitioned steps."""
     found = Summary(workflow)
     for end in ends:
         _add(found, end, now, partitions)
@@ -159,7 +159,7 @@ def _add(
 
 
 def _add_failed_worker(found: Summary, end: NodeEnd, move: ExecutionMove, change: Change) -> None:
-    """Add a worker that failed for good; its batch or map says what follows."""
+    """Add a worker that failed for good; its batch or map decides what follows."""
     if change.workflow.state is WorkflowState.CANCELED:
         found.closing = Closing(WorkflowState.CANCELED, move.outcome, end.execution.step_name)
         found.dead_letter = found.dead_letter or change.dead_letter
@@ -176,7 +176,7 @@ def _ends_beside(found: Summary, execution: ExecutionRecord) -> WorkerEnds:
 def _named(
     workflow: WorkflowRecord, planned: Sequence[NewExecution], stored: GraphNodeRecord | None
 ) -> Sequence[NewExecution]:
-    """Return further attempts under their node's present name, which an import may change."""
+    """Return the attempts with their node's current name; an import may have renamed the node."""
     if stored is None or workflow.type != DYNAMIC_TYPE:
         return planned
     return [replace(new, step_name=stored.name) for new in planned]

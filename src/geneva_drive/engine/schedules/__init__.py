@@ -1,6 +1,6 @@
-"""Schedules: which runs are due, and what becomes of each.
+"""Schedules: fire due runs, or record why they were skipped.
 
-Open `schedule_runs.py` first. A run is recorded, its workflow is created and the schedule's next
-moment is moved in one transaction, under the lock of the schedule's row. So a run is fired once,
-whatever the number of workers and wherever one dies.
+Start with `schedule_runs`. One transaction, under the lock of the schedule's row, records a run,
+creates its workflow and moves the schedule to its next moment. So a run is fired once, whatever
+the number of workers and wherever one of them crashes.
 """

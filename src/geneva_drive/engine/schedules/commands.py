@@ -1,4 +1,4 @@
-"""What operators do with a schedule: pause it, resume it, run it now."""
+"""Commands on schedules: pause, resume, run now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.storage.statements.audit import Act
 
 
 def pause(environment: Environment, type_name: str, actor: str | None, reason: str | None) -> None:
-    """Keep a schedule from starting anything; a paused one stays as it is."""
+    """Pause a schedule, so that it starts no workflow; do nothing if it is paused."""
 
     def write(connection: Connection) -> None:
         schedule = _lock(connection, environment, type_name)
@@ -51,7 +51,7 @@ def _resume(connection: Connection, environment: Environment, type_name: str, ac
 def run_now(
     environment: Environment, definition: Definition, actor: str | None, reason: str | None
 ) -> ScheduleRunRecord:
-    """Start a run now; it obeys `overlap`, and is recorded as one by hand."""
+    """Start a run now. It obeys `overlap`, and is recorded as started by hand."""
     store, new = environment.store, new_workflow(environment, definition)
 
     def write(connection: Connection) -> Fired:

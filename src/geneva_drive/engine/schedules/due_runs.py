@@ -1,4 +1,4 @@
-"""Decides which runs of a schedule are due, and which of them are only recorded."""
+"""Decide which runs of a schedule are due, and which of these are only recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geneva_drive.definition.schedule import Cron
 from geneva_drive.states import MissedRuns, SkippedReason
 from geneva_drive.storage.schema.schedule_records import ScheduleRecord
 
-# A run that is later than this was missed: a worker that runs is not so late.
+# A run fired later than this counts as missed: a running worker is never this late.
 GRACE = timedelta(minutes=1)
 _MOST_AT_ONCE = 200
 
@@ -22,11 +22,11 @@ class DueRuns:
     """The oldest moments that are due, each with the reason why it starts no workflow, if any."""
 
     runs: tuple[tuple[datetime, SkippedReason | None], ...]
-    next_at: datetime | None  # the moment after them; due as well if there were too many
+    next_at: datetime | None  # the moment after these runs; also due if more than a batch is due
 
 
 def cron_of(schedule: ScheduleRecord) -> Cron:
-    """Return what the class said that is in force, which may be newer than this process's."""
+    """Return the stored cron terms, which may be newer than those of this process's class."""
     seconds = schedule.jitter_seconds
     return Cron(
         line=schedule.cron,
@@ -52,7 +52,7 @@ def due_runs(schedule: ScheduleRecord, now: datetime) -> DueRuns:
 
 
 def _moments_from(schedule: ScheduleRecord) -> Iterator[datetime | None]:
-    """Yield the next moment and those after it, then None for ever if the line fires no more."""
+    """Yield the next moment and all later ones; then None forever if the cron line has an end."""
     yield schedule.next_at
     assert schedule.next_at is not None, "it is due"
     yield from cron_of(schedule).moments_after(schedule.next_at)
@@ -73,7 +73,7 @@ def _reason(
 
 
 def not_before(schedule: ScheduleRecord, at: datetime) -> datetime:
-    """Return when a run may start: its moment, and a part of the jitter that is always the same."""
+    """Return when a run may start: its moment plus a share of the jitter, fixed for the run."""
     if schedule.jitter_seconds is None:
         return at
     digest = hashlib.sha256(f"{schedule.type} {at.isoformat()}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Stores the schedules of this process's classes and of deployed documents."""
+"""Register the schedules of this process's classes and of deployed documents."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 
 
 def register_served(environment: Environment) -> None:
-    """Bring what this process has not brought yet; the process that came last rules.
+    """Store the schedules that this process has not stored yet; the last process to do so wins.
 
-    Runs that are due by what the former class said are fired first. Until then, the schedule stays
+    Runs that are due under the former terms are fired first. Until then, the schedule stays
     unregistered, and the next call tries again.
     """
     served, store = environment.served_schedules, environment.store
@@ -44,7 +44,7 @@ def ensure(environment: Environment, type_name: str, cron: Cron) -> None:
 
 
 def new_record(type_name: str, cron: Cron, now: datetime) -> ScheduleRecord:
-    """Return a schedule that was never seen: it fires from now on."""
+    """Return the row of a new schedule, which fires from now on."""
     return ScheduleRecord(
         type=type_name,
         **_terms(cron),
@@ -55,7 +55,7 @@ def new_record(type_name: str, cron: Cron, now: datetime) -> ScheduleRecord:
 
 
 def follow(connection: Connection, store: Store, type_name: str, cron: Cron, now: datetime) -> None:
-    """Store what a document says, from now on; the caller holds the lock of a known schedule."""
+    """Store the schedule of a document, in force from now on; the caller has locked its row."""
     known = store.schedules.get(connection, type_name)
     if known is None:
         _insert(connection, store, type_name, cron, now)
@@ -68,7 +68,7 @@ def follow(connection: Connection, store: Store, type_name: str, cron: Cron, now
 def _register(
     connection: Connection, store: Store, type_name: str, cron: Cron, now: datetime
 ) -> bool:
-    """Store what the class says; False if it has to be tried again."""
+    """Store the schedule of a class; False if the caller has to try again."""
     known = store.schedules.get(connection, type_name)
     if known is None:
         return _insert(connection, store, type_name, cron, now)
@@ -96,7 +96,7 @@ def _take_over(
 ) -> bool:
     values: dict[str, Any] = {**_terms(cron), "changed_at": now}
     if (known.cron, known.timezone) != (cron.line, cron.timezone):
-        # The clock of the process that fired last may be ahead: never the same moment again.
+        # The process that fired last may have a fast clock. Its moment must not fire again.
         values["next_at"] = cron.first_after(max(now, known.last_at or now))
         logger.info(
             "Schedule %s: %r (%s) replaces %r (%s)",
@@ -118,7 +118,7 @@ def _terms(cron: Cron) -> dict[str, Any]:
 def register_document(
     connection: Connection, store: Store, current: DefinitionRecord, now: datetime
 ) -> None:
-    """Make the database follow what the current version of a document says; nothing if disabled.
+    """Store the trigger of a document's current version; remove it if the document is disabled.
 
     The caller stores the document in the same transaction.
     """

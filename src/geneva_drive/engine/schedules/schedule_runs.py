@@ -1,4 +1,4 @@
-"""Fires the due runs of one schedule in one transaction."""
+"""Fire the due runs of one schedule in one transaction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACTOR = "schedule"
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """What a transaction wrote; `announce` it once it is committed."""
+    """The rows that a transaction wrote; call `announce` once it is committed."""
 
     runs: tuple[ScheduleRunRecord, ...]
     created: tuple[Created, ...]
@@ -47,9 +47,9 @@ class Fired:
 
 
 def fire(environment: Environment, type_name: str) -> int | None:
-    """Fire what is due of a schedule, a batch at most; return how many runs changed.
+    """Fire the due runs of a schedule, at most one batch; return how many runs changed.
 
-    None if another process holds the schedule.
+    Return None if another process holds the lock of the schedule.
     """
     try:
         definition = definition_lookup.startable(environment.store, type_name)
@@ -65,7 +65,7 @@ def fire(environment: Environment, type_name: str) -> int | None:
 
 
 def new_workflow(environment: Environment, definition: Definition) -> NewWorkflow:
-    """Return what a run starts; the context type's own code must not run in our transaction."""
+    """Return the workflow to start. Call it outside transactions: context types are user code."""
     return NewWorkflow(
         definition=definition,
         hero=None,
@@ -109,12 +109,12 @@ class LockedSchedule:
         self.now = self.environment.clock.now()
 
     def start_queued(self) -> None:
-        """Start the queued runs whose turn it is: one, unless its workflow ends at once."""
+        """Start the oldest queued run, and more while their workflows end immediately."""
         store = self.environment.store
         while self._queued_count > 0 and not self.schedule.is_paused and not self._has_ongoing():
             run = store.schedule_runs.oldest_queued(self.connection, self.schedule.type)
             if run is None:
-                # Rows were deleted by hand: without this, the worker would look again for ever.
+                # Rows were deleted by hand. With the old count, workers would query forever.
                 self.schedule = replace(self.schedule, queued_count=len(self._dequeued))
                 return
             started = self._started(run)
@@ -134,7 +134,7 @@ class LockedSchedule:
         return self.save(next_at=due.next_at)
 
     def run_by_hand(self, actor: str | None) -> Fired:
-        """Start a run now, whatever the clock says; it obeys `overlap`."""
+        """Start a run now, due or not; it obeys `overlap`."""
         at, runs = self.now, self.environment.store.schedule_runs
         while runs.get(self.connection, self.schedule.type, at) is not None:
             at += timedelta(microseconds=1)
@@ -156,7 +156,7 @@ class LockedSchedule:
         self._recorded.append(run)
 
     def save(self, **values: Any) -> Fired:
-        """Write the runs, and where the schedule stands now."""
+        """Write the runs and the state of the schedule."""
         store, runs = self.environment.store, (*self._dequeued, *self._recorded)
         store.schedule_runs.insert(self.connection, self._recorded)
         if self._recorded:
@@ -195,7 +195,7 @@ class LockedSchedule:
         else:
             new = replace(new, not_before=not_before(self.schedule, run.at))
         created = creation.create(self.connection, self.environment.store, new, self.now)
-        assert isinstance(created, Created), "without a hero and a key, nothing is in the way"
+        assert isinstance(created, Created), "without a hero and a key, nothing refuses it"
         self._created.append(created)
         self._is_ongoing = created.workflow.state not in ENDED_WORKFLOW_STATES
         return replace(run, workflow_id=created.workflow.id, started_at=self.now, queued_at=None)

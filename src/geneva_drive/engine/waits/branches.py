@@ -42,17 +42,17 @@ class NewBranches:
     """Branches to start together; the node waits for the first of them."""
 
     children: tuple[NewWorkflow, ...]
-    items: str | None = None  # of a `foreach`: its memory, as typed JSON
+    items: str | None = None  # the memory of a `foreach`, as typed JSON
     items_done: int = 0
 
     def cursor(self, ids: Sequence[Key]) -> str:
-        """Return what the node remembers: the list that it goes over, or its branches."""
+        """Return the node's cursor: the memory of a `foreach`, or the ids of the branches."""
         return self.items or typed_json.dump({_PARALLEL: list(ids)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedBranch:
-    """A branch that has not ended; the node was woken by another one, or lost its worker."""
+    """A branch that has not ended; another branch woke the node, or its worker was lost."""
 
     execution_id: Key
     child_id: Key
@@ -79,7 +79,7 @@ class _Ended:
 
 
 class Branching:
-    """One run of a node with branches: it starts them, waits on, or judges their ends."""
+    """One run of a node with branches: it starts them, waits again, or judges their ends."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Branching:
         one = self._ended(child_id, found)
         if one is None:
             return Waiting(self._awaited(child_id, found))
-        # The item is gone afterwards, and what was written into it.
+        # The item variable ends with the item, so changes to it are dropped.
         changes = tuple(each for each in one.changes if each.path[0] != step.item_var)
         if not one.end.passed or place + 1 == len(memory["items"]):
             return StepEnd(routes.verdict(step, [one.end]), changes)
@@ -143,7 +143,7 @@ class Branching:
         items = render(step.items, self._scope)
         if not isinstance(items, list | tuple):
             raise ExpressionFailed(
-                f"items of foreach {step.id!r} must find a list, got {type_name(items)}."
+                f"The items of foreach {step.id!r} must be a list, got {type_name(items)}."
             )
         deadline = None if step.timeout is None else self._now + step.timeout
         return {"items": list(items), "deadline": deadline}
@@ -218,7 +218,7 @@ class Branching:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Branches as they stand, and the executions of those that have ended."""
+    """The workflows of branches, and their executions once all of them have ended."""
 
     workflows: Mapping[Key, WorkflowRecord]
     executions: Mapping[Key, Sequence[ExecutionRecord]]
@@ -233,7 +233,7 @@ class _Found:
 
 
 def changes_of(execution: ExecutionRecord) -> Iterator[ContextChange]:
-    """Yield what a branch's step wrote into the context."""
+    """Yield the changes that a branch's step made to the context."""
     written = (typed_json.load(execution.metadata) or {}).get("set", ())
     for path, value in written:
         yield ContextChange(tuple(path), value)

@@ -65,7 +65,7 @@ def _definition(environment: Environment, wanted: type[Workflow[Any, Any]] | str
 def start(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:
     parent = environment.store.families.parent(connection, new.parent_execution_id)
     assert parent is not None, "the execution that starts it is held by this worker"
-    # Or an approval in a child could be decided by the person who started its parent.
+    # Otherwise, the person who started the parent could decide approvals of the child.
     started_by = environment.store.workflows.started_by(connection, parent[0])
     new = replace(new, started_by=started_by)
     answer = creation.create(connection, environment.store, new, environment.clock.now())

@@ -1,4 +1,4 @@
-"""Moments: a node computes one when it is reached, and runs then."""
+"""Waits for a moment, which the node computes when it is reached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plan(
     instance: Workflow[Any, Any],
 ) -> Awaiting | None:
     """Return the wait for the node's moment; None if the body may run."""
-    # The timers run it at its moment; a test or an operator may run it before.
+    # Timers run the node at its moment; a test or an operator may run it earlier.
     if isinstance(wait_of(execution), MomentWait):
         return None
     moment = checks.moment("What until returned", until(instance))

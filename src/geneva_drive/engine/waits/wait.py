@@ -2,7 +2,7 @@
 
 A body that has to wait raises `WaitPlanned`. The executor then opens the wait in the transaction
 that makes its node `waiting`. `release` makes the node claimable again: its body is called once
-more and returns what the wait brought. `cancel` ends what no node waits for any more.
+more and returns the result of the wait. `cancel` ends waits that no node waits for any more.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ class WaitPlanned(BaseException):
 
     def __init__(self, plan: WaitPlan, prepared: Any = None) -> None:
         self.plan = plan
-        self.prepared = prepared  # what a step of a document did before it waits
+        self.prepared = prepared  # effects of a document's step before it waits
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedWait:
-    wait: Wait | None  # None: the node has to run again at once
+    wait: Wait | None  # None: the node has to run again immediately
     # Call it with the workflow once the transaction is committed.
     announce: Callable[[WorkflowRecord], None]
 
 
 def open_wait(connection: Connection, environment: Environment, plan: WaitPlan) -> OpenedWait:
-    """Write what the node will wait for; the caller makes the node wait in this transaction."""
+    """Insert the rows of a wait; the caller makes the node wait in the same transaction."""
     match plan:
         case NewWorkflow():
             created = child.start(connection, environment, plan)
@@ -120,7 +120,7 @@ def _look_at_branch(
     plan: AwaitedBranch,
     workflow: WorkflowRecord,  # noqa: ARG001 - as for the other kinds
 ) -> None:
-    """Look at the branch again: it may have ended before its node waited for it."""
+    """Release the node if the branch ended before the node waited for it."""
     crash_points.reached("opened")
     store = environment.store
     if store.read(lambda connection: store.workflows.is_ended(connection, plan.child_id)):
@@ -136,7 +136,7 @@ def _look_back(environment: Environment, wait: EventWaitRecord, workflow: Workfl
         event_delivery.look_back(environment, wait.id)
     except (StorageError, DBAPIError) as error:
         # The wait is committed and must not be repeated.
-        logger.info("Housekeeping will look for earlier events later: %s", error)
+        logger.info("Housekeeping will deliver earlier events later: %s", error)
 
 
 def _announce_approval(
@@ -155,7 +155,7 @@ def _announce_child(
     if environment.events.wanted:
         environment.events.emit(telemetry_events.created(created.workflow, created.firsts))
     environment.wakeups.ring()
-    # A child without a step to run has ended as it was created.
+    # A child without a step to run ends when it is created.
     parent_id = created.workflow.parent_execution_id
     if created.workflow.state in ENDED_WORKFLOW_STATES and parent_id is not None:
         _pass_on(environment, [parent_id], [])
@@ -164,8 +164,9 @@ def _announce_child(
 def release(environment: Environment, execution_ids: Sequence[Key]) -> int:
     """Make the waiting nodes among these claimable again; return how many workflows changed.
 
-    Do not call it in a transaction: a node and what it waits for are never locked together, so that
-    neither blocks the other. If the process dies before this call, housekeeping does it later.
+    Do not call it in a transaction: a node is never locked together with the workflow or request
+    that it waits for, so neither blocks the other. If the process dies before this call,
+    housekeeping releases the nodes later.
     """
     if not execution_ids:
         return 0
@@ -198,7 +199,7 @@ def _release(
 
 
 def cancel(environment: Environment, waits: Iterable[Wait]) -> int:
-    """End what no node waits for any more; return how many were ended."""
+    """Cancel waits that no node waits for any more; return how many were canceled."""
     return sum(_cancel(environment, wait) for wait in waits)
 
 
@@ -223,7 +224,7 @@ def follow(environment: Environment, applied: Sequence[Applied]) -> None:
     """Release the nodes that waited for what was committed, and cancel abandoned waits.
 
     Each workflow is changed under its own lock only. A failure here is logged and left to
-    housekeeping: the commit before it stands and must not be repeated.
+    housekeeping: the commit before it is durable and must not be repeated.
     """
     awaiting = [
         one.workflow.parent_execution_id
@@ -241,7 +242,7 @@ def _abandoned_by(applied: Iterable[Applied]) -> list[Wait]:
         for one in applied
         for move in one.change.executions
         if move.state in (StepState.CANCELED, StepState.SKIPPED)
-        # A node may be canceled by the very commit that would have made it wait.
+        # A node may be canceled by the same commit that opens its wait.
         and (wait := move.wait or wait_of(move.record)) is not None
     ]
 
@@ -253,7 +254,7 @@ def _pass_on(
         return
     try:
         release(environment, execution_ids)
-        # No more than these: outcomes wait to be committed meanwhile.
+        # Limited, because outcomes wait to be committed meanwhile.
         cancel(environment, abandoned[:_MAX_CANCELED])
     except (StorageError, DBAPIError) as error:
         if isinstance(error, typed_errors.PASSING):

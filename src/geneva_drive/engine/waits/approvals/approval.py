@@ -1,4 +1,4 @@
-"""Requests for approval: what is asked when a node is reached, and the decision for its body."""
+"""Requests for approval: opened when a node is reached, and the decision for its body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DECIDED = (ApprovalState.APPROVED, ApprovalState.REJECTED, ApprovalState.EXPIRE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewApproval:
-    """A request to open, with everything that its terms said when the node was reached."""
+    """A request to open, with its terms as evaluated when the node was reached."""
 
     workflow_id: Key
     execution_id: Key
@@ -94,7 +94,7 @@ def _value(term: Any, instance: Workflow[Any, Any]) -> Any:
 def _given(
     option: str, term: Any, instance: Workflow[Any, Any], check: Callable[[str, object], T]
 ) -> T | None:
-    """Return a term as it is now; None if it was not given, or returns None where it may."""
+    """Return the checked value of a term; None if it is not given, or None and optional."""
     value = _value(term, instance)
     is_optional = option not in ("role", "approvers")
     return None if term is None or (value is None and is_optional) else check(option, value)
@@ -119,7 +119,7 @@ def _title(terms: ApprovalTerms, instance: Workflow[Any, Any], limit: int) -> st
 
 
 class _Names(dict[str, Any]):
-    """What `ask` can refer to; the hero is loaded only if it does."""
+    """The names that `ask` can use. The hero is loaded only if `ask` uses it."""
 
     def __init__(self, instance: Workflow[Any, Any]) -> None:
         super().__init__()
@@ -134,8 +134,8 @@ def open_request(
 ) -> ApprovalRecord:
     """Insert the request; the caller makes its execution wait in the same transaction."""
     store = environment.store
-    # The insert alone would share the workflow's row, through its foreign key: two that do so and
-    # then want it for themselves would deadlock.
+    # The foreign key of the insert takes a shared lock on the workflow's row. Two transactions that
+    # hold it and then want an exclusive lock would deadlock, so take the exclusive lock first.
     store.workflows.lock(connection, [new.workflow_id])
     now = environment.clock.now()
     deadline = None if new.timeout is None else now + new.timeout
@@ -174,14 +174,14 @@ def open_request(
 def decided_request(environment: Environment, execution: ExecutionRecord) -> ApprovalRecord | None:
     """Return the decided request of an execution, its own or that of an earlier attempt.
 
-    None if a person is still to be asked: the node was just reached or rewound, or its request was
-    canceled by a command that now goes back to it.
+    None if a person has yet to be asked: the node was just reached or rewound, or its request was
+    canceled by a command that now returns to the node.
     """
     wait = wait_of(execution)
     if not isinstance(wait, ApprovalWait):
         return None
     store = environment.store
-    # A step may wait for a database in trouble.
+    # A step waits while the database is unavailable.
     found = store.database.patiently(
         lambda: store.read_at_once(
             lambda connection: store.approvals.get(connection, wait.approval_id)

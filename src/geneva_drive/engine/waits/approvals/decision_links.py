@@ -65,7 +65,7 @@ def hash_of(token: str) -> str:
 
 
 def find(environment: Environment, token: str) -> LinkRecord:
-    """Return the link of a token, dead or alive; raise `NotFound` if there is none."""
+    """Return the link of a token, usable or not; raise `NotFound` if there is none."""
     store = environment.store
     found = store.read(lambda connection: store.approval_people.link(connection, hash_of(token)))
     if found is None:
@@ -76,8 +76,8 @@ def find(environment: Environment, token: str) -> LinkRecord:
 def check(
     connection: Connection, environment: Environment, request: PendingRequest, link_hash: str | None
 ) -> None:
-    """Raise an error if the link cannot be used any more; its request is pending."""
-    if link_hash is None:  # no link led to the request
+    """Raise an error if the link to this pending request cannot be used any more."""
+    if link_hash is None:  # the caller used no link
         return
     link = environment.store.approval_people.link(connection, link_hash)
     fault = "it does not exist" if link is None else fault_of(environment, link)

@@ -17,7 +17,7 @@ from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
 
-By = str | Actor  # a text is trusted: the caller has checked the right
+By = str | Actor  # a string is trusted: the caller has checked the permission
 
 
 def person_of(by: By) -> str:
@@ -32,13 +32,13 @@ class PendingRequest:
     approval: ApprovalRecord
     people: Mapping[str, PersonRecord]
     now: datetime
-    execution: ExecutionRecord | None = None  # which waits for it; None if it was not read along
+    execution: ExecutionRecord | None = None  # the waiting one; None if it was not read
 
     def refusal_of(self, by: By) -> str | None:
         """Return why a person may not decide, or None if they may.
 
-        Roles and named approvers are checked for an `Actor`. Who the person is matters for a
-        trusted text as well.
+        Roles and named approvers are checked only for an `Actor`; `deny_self` and delegation also
+        for a trusted string.
         """
         approval, person = self.approval, person_of(by)
         known = self.people.get(person)
@@ -67,7 +67,7 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An attempt without the right; it is on record, and raised once that is committed."""
+    """A refused attempt. Its error is raised after the record of it is committed."""
 
     message: str
 
@@ -110,7 +110,7 @@ def append_audit(
     actor: str | None,
     reason: str | None,
 ) -> None:
-    """Record an act on a request that does not move the workflow."""
+    """Record an act on a request that does not change its workflow."""
     entry = audit_values(request, command, actor=actor, reason=reason)
     environment.store.audit_entries.append(connection, [entry])
 
@@ -131,7 +131,7 @@ def audit_values(
 def refuse(
     connection: Connection, environment: Environment, request: PendingRequest, command: str, by: By
 ) -> Refusal | None:
-    """Record an attempt by a person without the right; None if they have it."""
+    """Record the attempt of a person who may not decide; None if they may."""
     message = request.refusal_of(by)
     if message is None:
         return None

@@ -61,7 +61,7 @@ def escalate(
     by: By,
     link_hash: str | None = None,
 ) -> None:
-    """Ask another role, with a new deadline; votes and links so far are void."""
+    """Ask another role, with a new deadline; votes are cleared and links closed."""
 
     def move(connection: Connection) -> TelemetryEvent | Refusal:
         request = lock_request(connection, environment, workflow_id, approval_id, _ESCALATE)
@@ -89,7 +89,7 @@ def escalate_pending(
     *,
     actor: str | None,
 ) -> list[TelemetryEvent]:
-    """Move requests to roles; `actor` is None if their deadlines do.
+    """Escalate requests to their roles; `actor` is None if a deadline escalates them.
 
     The number of statements does not grow with the number of requests that are escalated alike.
     """

@@ -1,4 +1,4 @@
-"""Requests past their deadline: they expire, or escalate. No user code is needed."""
+"""Expire or escalate requests for approval that are past their deadline. No user code runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Passed = tuple[list[Applied], list[TelemetryEvent]]
 def due(
     environment: Environment, now: datetime, limit: int, passed_over: Collection[Key]
 ) -> list[tuple[Key, Key]]:
-    """Return requests past their deadline, each with its workflow: one per workflow."""
+    """Return requests past their deadline with their workflow ids, at most one per workflow."""
     store = environment.store
     found = store.read(lambda connection: store.approvals.due(connection, now, limit, passed_over))
     by_workflow = {workflow_id: approval_id for approval_id, workflow_id in reversed(found)}

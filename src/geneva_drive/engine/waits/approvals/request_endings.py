@@ -1,4 +1,4 @@
-"""The ends of pending requests, by a decision or a deadline: what waited for them continues."""
+"""End pending requests by a decision or a deadline, and release what waits for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
 
 @dataclass(frozen=True, slots=True)
 class RequestEnding:
-    """A request that is pending, and the same request as it is to be written."""
+    """A pending request, and the same request in the ended form to write."""
 
     request: PendingRequest
     ended: ApprovalRecord
@@ -37,8 +37,8 @@ def end_requests(
 ) -> list[Applied]:
     """Write the ends of requests, one per workflow, and release the executions that wait for them.
 
-    The caller has locked the workflows. The number of statements does not grow with the number of
-    requests that end alike: the deadlines of thousands may pass at the same moment.
+    The caller has locked the workflows. Requests that end with equal values share a statement:
+    thousands of deadlines may pass at the same moment.
     """
     if not endings:
         return []
@@ -68,12 +68,12 @@ def decide_request(
 ) -> Applied:
     """Write one decision and the vote that made it, and release the execution that waits for it.
 
-    In few round trips: a person waits for the answer, and the workflow for the notice.
+    It uses few round trips: a person waits for the answer, and the workflow for the notice.
     """
     store, request = environment.store, ending.request
-    assert request.execution is not None, "a request that is locked alone is read with it"
+    assert request.execution is not None, "lock_request() reads it"
     if any(person.is_assigned for person in request.people.values()):
-        # By a statement of its own: the vote may be in one of these rows.
+        # In a separate statement, because the vote may be in one of these rows.
         store.approval_people.release(connection, [ending.ended.id])
     closing = store.approvals.closing(ending.ended.id, _ended_values(ending.ended))
     change = _released(connection, environment, ending, request.execution)

@@ -34,13 +34,13 @@ from geneva_drive.telemetry import ApprovalAction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """What one person wants; the data has been checked against the form."""
+    """The vote of one person; its data has been checked against the form."""
 
     by: By
     choice: str
     comment: str | None
     data: str | None
-    link_hash: str | None = None  # the link by which it came
+    link_hash: str | None = None  # of the link that was used
 
     @property
     def person(self) -> str:
@@ -72,12 +72,12 @@ class _Counted:
 def vote(
     environment: Environment, workflow_id: Key, approval_id: Key, given: Vote
 ) -> ApprovalRecord:
-    """Count a vote, and let the workflow continue if it completes the quorum: one transaction.
+    """Count a vote, and release the node if it completes the quorum, in one transaction.
 
     Returns the request as it is now.
     """
     store = environment.store
-    # A joined transaction may commit much later.
+    # A joined transaction may commit much later, so it carries no notice.
     notice = None if store.database.is_joined else environment.wakeups.hints.along()
     answer = store.write_group(
         lambda connection: _vote(connection, environment, workflow_id, approval_id, given, notice)

@@ -1,1 +1,1 @@
-"""Waits for events and callbacks, and how events find them. Start with `event_delivery`."""
+"""Waits for events and callbacks, and the delivery of events. Start with `event_delivery`."""

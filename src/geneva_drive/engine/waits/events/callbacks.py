@@ -1,7 +1,7 @@
 """Callbacks: addresses that an outside service calls once.
 
-A callback that came is stored as an event which only its own step can hear, so that it waits for
-the step or the step for it, as with any event.
+A callback is stored as an event that only its own step can hear, so it may arrive before or after
+the step begins to wait, as with any event.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Waits for events past their deadline: they time out. No user code is needed."""
+"""Time out waits for events that are past their deadline. No user code runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geneva_drive.storage.schema.waits.event_records import EventWaitRecord
 def due(
     environment: Environment, now: datetime, limit: int, passed_over: Collection[Key]
 ) -> list[tuple[Key, Key]]:
-    """Return waits past their deadline, each with its workflow: one per workflow."""
+    """Return waits past their deadline with their workflow ids, at most one per workflow."""
     store = environment.store
     found = store.read(
         lambda connection: store.event_waits.due(connection, now, limit, passed_over)

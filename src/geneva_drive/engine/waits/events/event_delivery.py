@@ -1,7 +1,7 @@
-"""Bring events and waits together: each side commits, and then looks for the other.
+"""Deliver events to waits: each side commits, and then searches for the other side.
 
-`deliver_event` looks for what listens to a stored event, `look_back` for the events that were
-published before a wait began. Both may find the same pair: a receipt is written once, under the
+`deliver_event` searches for the listeners of a stored event, `look_back` for the events that were
+published before a wait began. Both may find the same pair; its receipt is written once, under the
 workflow's lock.
 """
 
@@ -52,9 +52,9 @@ Listening = tuple[Key, Key]  # a wait and its workflow
 def deliver_event(
     environment: Environment, event: EventRecord, continued: Sequence[Key] = ()
 ) -> list[Key]:
-    """Deliver a stored event to what listens to it; return the workflows that continue.
+    """Deliver a stored event to its listeners; return the workflows that continue.
 
-    `continued` are the workflows that it has reached as it was stored.
+    `continued` are the workflows that continued in the statement that stored the event.
     """
     is_callback = event.type == CALLBACK_TYPE
     types = set() if is_callback else set(_triggered_here(event.type))
@@ -81,7 +81,7 @@ def deliver_event(
 def _find_listeners(
     environment: Environment, event: EventRecord, *, may_mark: bool
 ) -> tuple[list[EventListenerRecord], bool]:
-    """Return what listens to an event, and whether it was marked as delivered: nothing does."""
+    """Return the listeners of an event, and True if there are none and it was marked delivered."""
     store, waits = environment.store, environment.store.event_waits
     patterns = patterns_for(event.type)
     if not may_mark:
@@ -116,7 +116,7 @@ def _triggered_here(event_type: str) -> Iterator[str]:
 
 
 def _note_delivery(environment: Environment, event: EventRecord, types: Sequence[str]) -> bool:
-    """Mark an event as delivered, and note what it starts; False if it was marked before."""
+    """Mark an event as delivered, and store what it starts; False if it was marked before."""
     store = environment.store
     if not types:
         is_alone = not store.database.is_joined
@@ -131,7 +131,7 @@ def _note_delivery(environment: Environment, event: EventRecord, types: Sequence
     try:
         is_first = store.write(note)
     except IntegrityError:
-        return False  # the sweep of another worker has noted it at the same time
+        return False  # the sweep of another worker stored the same starts
     environment.wakeups.ring()
     return is_first
 
@@ -145,8 +145,8 @@ def hear(
 ) -> list[Key]:
     """Deliver an event to open waits; return the workflows whose wait it ends.
 
-    A wait with a `match` only notes the event, and its node becomes claimable to evaluate it,
-    unless `is_matched` says that it has.
+    For a wait with a `match`, the event is only noted, and the node becomes claimable to evaluate
+    it. `is_matched` means that the match has accepted the event.
     """
     store, hints = environment.store, environment.wakeups.hints
     notice = None if store.database.is_joined or len(waits) > 1 else hints.along()
@@ -187,16 +187,16 @@ class _Heard:
     applied: list[Applied]
     ended: list[EventWaitRecord]
     workflows: dict[Key, WorkflowRecord]
-    is_told: bool  # the workers were told with the commit
+    is_told: bool  # the commit carried the notice to workers
 
 
 @dataclass(slots=True)
 class _Hearing:
-    """What becomes of the waits for one event."""
+    """The effects of one event on the waits for it."""
 
     receipts: list[dict[str, object]] = field(default_factory=list)
     ended: list[EventWaitRecord] = field(default_factory=list)  # satisfied
-    noting: list[EventWaitRecord] = field(default_factory=list)  # their match has to look
+    noting: list[EventWaitRecord] = field(default_factory=list)  # their match has to evaluate it
     dead: list[EventWaitRecord] = field(default_factory=list)  # their workflow is over
 
     @property
@@ -259,7 +259,7 @@ def _is_stale(event: EventRecord, wait: EventWaitRecord) -> bool:
 def _take(
     hearing: _Hearing, event: EventRecord, wait: EventWaitRecord, taken: set[int], now: datetime
 ) -> bool:
-    """Note a receipt; False if the wait has heard an event of this type already."""
+    """Add a receipt; False if the wait has already heard an event of this type."""
     free = (
         place
         for place, pattern in enumerate(wait.patterns)
@@ -309,13 +309,13 @@ def _write(
     for one in hearing.noting:
         groups[typed_json.dump([*one.arrived_ids, event.id])].append(one.id)
     for arrived, keys in groups.items():
-        # The event came in time: the deadline rests until the match has seen it.
+        # The event came before the deadline, which is suspended until the match has seen it.
         waits.update(connection, keys, {"arrived": arrived, "wakes_at": None})
     return release_waits(connection, environment, hearing.ended, workflows, request, hearing.noting)
 
 
 def look_back(environment: Environment, wait_id: Key) -> bool:
-    """Deliver the events that came before a wait to it; True if its node can run."""
+    """Deliver the events published before a wait began; True if its node can run."""
     for _ in range(_MAX_LOOKS):
         wait, found = environment.store.read(
             lambda connection: _earlier(connection, environment, wait_id)

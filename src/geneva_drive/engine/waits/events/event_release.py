@@ -31,7 +31,7 @@ def release_one(
 ) -> Applied:
     """End a wait that has heard its event, and make its execution claimable.
 
-    The publisher waits for the answer, and the workflow for the notice.
+    It uses few round trips: the publisher waits for the answer, and the workflow for the notice.
     """
     store = environment.store
     store.event_waits.stop_listening(connection, [ended.id])
@@ -56,7 +56,7 @@ def release_waits(
     request: ResumeRequest,
     noting: Sequence[EventWaitRecord] = (),
 ) -> list[Applied]:
-    """Make the executions of waits claimable; those that `ended` go on for good."""
+    """Make the executions of waits claimable: for good if `ended`, for their match if `noting`."""
     if not ended and not noting:
         return []
     store = environment.store
@@ -81,7 +81,7 @@ def release_waits(
 
 
 def resume_data(event_id: str, source: str, event_type: str) -> str:
-    """Return what the resume request of a workflow says of its event."""
+    """Return the data of an event for the resume request of a workflow."""
     return typed_json.dump({"id": event_id, "source": source, "type": event_type})
 
 

@@ -26,12 +26,12 @@ _LONGEST_REASON = 1000
 
 
 def triggered() -> dict[str, tuple[str, ...]]:
-    """Return the classes of this process that events start, with the types of these events."""
+    """Return the event types that start the classes of this process, by type of workflow."""
     return {one.type: one.triggers for one in registry.definitions() if one.triggers}
 
 
 def register(environment: Environment, triggers: dict[str, tuple[str, ...]]) -> None:
-    """Note in the database which events start these classes, for publishers without them."""
+    """Store which events start these classes, for publishers that do not have the classes."""
     if triggers:
         store = environment.store
         store.write(lambda connection: store.event_waits.register(connection, triggers))
@@ -48,7 +48,7 @@ def start_due(environment: Environment, limit: int) -> tuple[int, int]:
 
 
 def _start(environment: Environment, event: EventRecord, type_name: str) -> bool:
-    """Start one workflow; False if another worker did, or it has to wait for its database."""
+    """Start one workflow or record why not; False if that is left to another worker."""
     answer = _answer(environment, event, type_name)
     if answer is None:
         return False
@@ -65,7 +65,7 @@ def _start(environment: Environment, event: EventRecord, type_name: str) -> bool
 def _answer(
     environment: Environment, event: EventRecord, type_name: str
 ) -> NewWorkflow | str | None:
-    """Return the workflow to start, or why there is none; None if its class is elsewhere."""
+    """Return the workflow to start, or the reason against it; None if its class is not here."""
     definition = registry.definition_for(type_name)
     if definition is None and type_name in environment.triggered_documents.by_event(
         environment.store
@@ -80,14 +80,14 @@ def _answer(
 def _plan(
     environment: Environment, definition: Definition, event: EventRecord
 ) -> NewWorkflow | str:
-    """Return the workflow to start, or why there is none; `hero_from_event` is user code."""
+    """Return the workflow to start, or the reason against it; `hero_from_event` is user code."""
     try:
         workflow_class = definition.workflow_class
         hero = heroes.reference_to(workflow_class.hero_from_event(public(event)))
         limit = environment.settings.max_payload_size
         context = contexts.dump(definition, typed_json.load(event.payload), limit)
     except (StorageError, DBAPIError):
-        raise  # the database's trouble, and no fault of the event
+        raise  # the database failed; the event is not at fault
     except Exception as error:  # noqa: BLE001 - user code may raise anything; it is recorded
         reason = f"{type(error).__name__}: {typed_json.words_of(error)}"
         logger.warning("Event %s starts no %s: %s", event.id, definition.type, reason)
@@ -112,7 +112,7 @@ def _write(
     type_name: str,
     answer: NewWorkflow | str,
 ) -> Created | str | None:
-    """Start a workflow and note it, in one transaction; None if another worker has."""
+    """Start a workflow and record it, in one transaction; None if another worker did."""
     store, now = environment.store, environment.clock.now()
     if not store.events.take_start(connection, event.id, type_name, now):
         return None

@@ -1,4 +1,4 @@
-"""Store an event; where the database can, release the only wait for it in the same statement."""
+"""Store an event; if the dialect supports it, the same statement releases the only wait."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from geneva_drive.storage.schema.waits.event_records import EventRecord
 
 
 def store_event(environment: Environment, event: Mapping[str, Any]) -> Stored | None:
-    """Store an event in a transaction of its own; None if its source has published its id.
+    """Store an event in a transaction of its own; None if its source has used its id.
 
-    It still has to be delivered: to a wait that began at the same moment, to several waits, to
-    waits with a `match`, and to classes.
+    The caller still has to deliver it: to a wait that began at the same moment, to several waits,
+    to waits with a `match`, and to classes.
     """
     store, hints = environment.store, environment.wakeups.hints
     new = Publication(

@@ -1,4 +1,4 @@
-"""Waits for events: what a node waits for when it is reached, and how it begins and goes on."""
+"""Waits for events: planned when a node is reached, then opened, and reopened by a match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEventWait:
-    """A wait to open, with everything that its terms said when the node was reached."""
+    """A wait to open, with its terms as evaluated when the node was reached."""
 
     workflow_id: Key
     execution_id: Key
@@ -38,13 +38,13 @@ class NewEventWait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReopenedWait:
-    """A wait that goes on: no event that its match has seen was the right one."""
+    """A wait that continues, because its match accepted none of the events that it has seen."""
 
     wait_id: Key
     workflow_id: Key
     execution_id: Key
     seen_id: Key | None
-    arrived: frozenset[Key]  # the events that its match has seen since they arrived
+    arrived: frozenset[Key]  # arrived events that its match has seen
 
 
 def plan(execution: ExecutionRecord, node: Node, instance: Workflow[Any, Any]) -> NewEventWait:
@@ -69,7 +69,7 @@ def plan(execution: ExecutionRecord, node: Node, instance: Workflow[Any, Any]) -
 
 
 def callback_key(workflow_id: Key, step_name: str) -> str:
-    """Return the key of the events that stand for a step's callbacks."""
+    """Return the key of the events that represent a step's callbacks."""
     return hashlib.sha256(f"{workflow_id}/{step_name}".encode()).hexdigest()
 
 
@@ -118,7 +118,7 @@ def open_event_wait(
 
 
 def reopen(connection: Connection, environment: Environment, again: ReopenedWait) -> bool:
-    """Note what the match has seen; False if the node has to run again at once.
+    """Store which events the match has seen; False if the node has to run again immediately.
 
     An event may have arrived while the match ran, or the deadline may have passed.
     """

@@ -1,4 +1,4 @@
-"""What a node that waits for events finds when it runs: its events, its deadline, or neither."""
+"""The result of a wait for events when its node runs: events, a passed deadline, or neither."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _AFTER = {
 def find(
     environment: Environment, execution: ExecutionRecord, node: Node, instance: Workflow[Any, Any]
 ) -> Brought | None:
-    """Return what the wait has brought; None if its deadline has passed.
+    """Return the events that the wait has heard; None if its deadline has passed.
 
-    Raises `WaitPlanned` if the node has to wait, or to wait on.
+    Raises `WaitPlanned` if the node has to begin to wait, or to continue waiting.
     """
     wait, heard = _read_wait(environment, execution)
     if wait is None:
@@ -58,7 +58,7 @@ def find(
 
 
 def present_wait(environment: Environment, execution: ExecutionRecord) -> EventWaitRecord | None:
-    """Return the wait of an execution, or of an earlier attempt; None if it has to begin."""
+    """Return the wait of an execution, or of an earlier attempt; None if a new one has to begin."""
     return _read_wait(environment, execution)[0]
 
 
@@ -70,7 +70,7 @@ def _read_wait(
     if not isinstance(known, EventWait):
         return None, ()
     store = environment.store
-    # A step may wait for a database in trouble.
+    # A step waits while the database is unavailable.
     found, heard = store.database.patiently(
         lambda: store.read_at_once(
             lambda connection: store.event_waits.get_with_heard(connection, known.wait_id)
@@ -87,12 +87,12 @@ def _evaluate(
     node: Node,
     instance: Workflow[Any, Any],
 ) -> ReopenedWait:
-    """Show the `match` of a wait the events that it has not seen; return how the wait goes on."""
+    """Call the `match` of a wait with events that it has not seen; return the wait to reopen."""
     match, seen_id = node.event_terms.match, wait.seen_id
     for event in _unseen(environment, wait) if match is not None else ():
         if event.id not in wait.arrived_ids:
             seen_id = event.id
-        assert match is not None, "asked above"
+        assert match is not None, "the loop is empty without one"
         if match(instance, public(event)) and hear(
             environment, event, [(wait.id, wait.workflow_id)], is_matched=True
         ):
@@ -107,7 +107,7 @@ def _evaluate(
 
 
 def _unseen(environment: Environment, wait: EventWaitRecord) -> Iterator[EventRecord]:
-    """Yield the live events that the match has not seen, and those that arrived, oldest first.
+    """Yield the unexpired events that the match has not seen, and arrived ones, oldest first.
 
     An event that arrived counts even if its time to live has passed since.
     """
