@@ -45,7 +45,9 @@ def claim_due(
         now=environment.clock.now(),
         named=named,
     )
-    taken = store.write_at_once(lambda connection: store.executions.claim(connection, request))
+    taken = store.write_at_once(
+        lambda connection: store.database.dialect.claim(connection, store.tables, request)
+    )
     claimed = [_claimed(*one, request.claim_token) for one in taken]
     return _whole(environment, claimed)
 
