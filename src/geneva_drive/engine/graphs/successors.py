@@ -18,7 +18,7 @@ from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, co
 from geneva_drive.engine.graphs.expansions import settle_expansions
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
 from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Successors, Summary, summarize
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
+from geneva_drive.engine.transitions.change import Change, NewExecution
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
 from geneva_drive.engine.transitions.planned_executions import (
     ancestry_hash,
@@ -26,18 +26,9 @@ from geneva_drive.engine.transitions.planned_executions import (
     plan_unknown_node,
 )
 from geneva_drive.states import Outcome, StepState
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
-
-
-def is_in_graph(
-    workflow: WorkflowRecord, execution: ExecutionRecord, definition: Definition | None
-) -> bool:
-    """True if the execution's workflow may have several active nodes."""
-    if workflow.has_graph or (definition is not None and definition.is_graph):
-        return True
-    return execution.slot != CHAIN_SLOT and not execution.is_partition
 
 
 def settle(

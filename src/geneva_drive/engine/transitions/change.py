@@ -19,15 +19,13 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import (
+    CHAIN_SLOT,
     ExecutionRecord,
     GraphNodeRecord,
     Key,
     WorkflowRecord,
 )
 from geneva_drive.value_class import value
-
-# Shared by all executions of a chain, so that a unique index allows one active at a time.
-CHAIN_SLOT = "chain"
 
 
 @value

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.transitions.batch_workers import whole_of
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
+from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.states import is_done
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import CHAIN_SLOT, ExecutionRecord, WorkflowRecord
 
 _UNKNOWN_SIGNATURE = ""
 
