@@ -107,7 +107,7 @@ def _class_successors(
     following = plan_successors(definition, graph, found.workflow, statuses, now)
     # All attempts were just read under the lock, so the writer need not count them again.
     numbers = {one.node_id: one.attempt_number for one in attempts}
-    numbered = (replace(new, attempt=numbers.get(new.node, 0) + 1) for new in following.schedule)
+    numbered = (replace(new, attempt=numbers.get(new.node_id, 0) + 1) for new in following.schedule)
     return replace(following, schedule=tuple(numbered))
 
 
@@ -164,7 +164,7 @@ def _idle_workers(
         worker = plan_graph_node(definition, workflow, node.name, now, [batch.ancestry_hash])
         idle = plan_idle_worker(replace(worker, scheduled_for=now), node.name)
         # No expansion counts workers here, so this execution represents the whole node.
-        known = ancestry_hash(idle.node, [batch.ancestry_hash])
+        known = ancestry_hash(idle.node_id, [batch.ancestry_hash])
         planned.append(replace(idle, share=None, ancestry_hash=known))
         statuses[node.name] = NodeStatus(
             state=StepState.COMPLETED, outcome=Outcome.SUCCESS, ancestry_hash=known

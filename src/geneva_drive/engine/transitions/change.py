@@ -55,6 +55,7 @@ class NewExecution:
     """An execution to insert."""
 
     step_name: str
+    node_id: str  # in a chain the step's name
     signature: str
     queue: str
     priority: int
@@ -67,7 +68,6 @@ class NewExecution:
     is_limited: bool = False  # it needs a slot of its step's limit before it runs
     position: LoopPosition | None = None  # where its loop goes on
     share: str | None = None  # which partition it is, as JSON; see `partitions.py`
-    node_id: str | None = None  # None if it is the step's name
     slot: str = CHAIN_SLOT
     ancestry_hash: str | None = None
     attempt: int | None = None  # None to count earlier attempts when it is written
@@ -75,10 +75,6 @@ class NewExecution:
     stored: GraphNodeRecord | None = None  # its node, if that was read along
     result: str | None = None  # of a step that an operator completed
     lane: str | None = None  # None if it is the workflow's type
-
-    @property
-    def node(self) -> str:
-        return self.node_id or self.step_name
 
 
 @value

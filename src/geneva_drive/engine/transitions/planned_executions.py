@@ -31,6 +31,7 @@ def plan_node(
     """
     return NewExecution(
         step_name=node.name,
+        node_id=node.name,
         signature=definition.signature,
         queue=record.queue or node.options.queue or definition.queue,
         priority=_priority(record, node, definition),
@@ -56,6 +57,7 @@ def plan_unknown_node(
     """
     return NewExecution(
         step_name=name,
+        node_id=name,
         signature=_UNKNOWN_SIGNATURE,
         queue=record.queue or definition.queue,
         priority=definition.priority if record.priority is None else record.priority,
@@ -71,13 +73,13 @@ def plan_next_attempt(
     """Plan another attempt at an execution's node, from its cursor or, with `rewind`, the start."""
     return NewExecution(
         step_name=record.step_name,
+        node_id=record.node_id,
         signature=record.signature,
         queue=record.queue,
         priority=record.priority,
         scheduled_for=at,
         position=None if rewind else LoopPosition.of(record),
         share=record.share,
-        node_id=record.node_id,
         slot=record.slot,
         ancestry_hash=record.ancestry_hash,
         lane=record.type,
