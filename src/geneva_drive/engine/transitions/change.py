@@ -1,4 +1,4 @@
-"""What a decision wants written: plain data, which `commit/writer.py` puts into rows."""
+"""Changes: what a decision writes, as plain data that `commit/writer.py` turns into rows."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class NewExecution:
     ancestry_hash: str | None = None
     attempt: int | None = None  # None to count earlier attempts when it is written
     child_id: Key | None = None  # the child of an earlier attempt, which has ended
-    stored: GraphNodeRecord | None = None  # its node, if that was read along
-    result: str | None = None  # of a step that an operator completed
+    stored: GraphNodeRecord | None = None  # its stored node, if already read
+    result: str | None = None  # given by the operator who completed the step
     lane: str | None = None  # None if it is the workflow's type
 
     @property
@@ -119,11 +119,11 @@ class ResumeRequest:
 
 @value
 class ExpansionChange:
-    """A batch or map that was expanded, or that is over."""
+    """A batch or map that was expanded or has ended."""
 
     record: ExpansionRecord
     is_over: bool
-    execution_id: Key | None = None  # that expanded or ended it; None for a command
+    execution_id: Key | None = None  # the one that expanded or ended it; None for a command
 
 
 @value
@@ -138,9 +138,9 @@ class Change:
     audit: AuditEntry | None = None
     resume: ResumeRequest | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
-    drops_pending: Outcome | None = None  # cancels the workers of batches that have not started
-    expansions: tuple[ExpansionChange, ...] = ()  # for events; `engine/graphs` writes the rows
-    freezes_graph: bool = False  # its stored graph replaces its class's from now on
+    drops_pending: Outcome | None = None  # cancel the pending batch workers, with this outcome
+    expansions: tuple[ExpansionChange, ...] = ()  # for telemetry; `engine/graphs` writes the rows
+    freezes_graph: bool = False  # from now on the stored graph replaces that of the class
 
 
 def unchanged(record: WorkflowRecord, **values: Any) -> WorkflowMove:

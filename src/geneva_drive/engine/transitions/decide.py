@@ -58,9 +58,9 @@ def decide(
 ) -> Change:
     """Return what to write after `execution` of a chain ended in `outcome`.
 
-    `definition` may be None only for a lost or handed-over execution: a worker can recover those
-    without having the class. `position` is where the loop of a resumable step stands, `siblings`
-    are the latest attempts at the other partitions of its step.
+    `definition` may be None only for a lost or handed-over execution, which a worker can recover
+    without having the class. `position` is how far the loop of a resumable step has come, and
+    `siblings` are the latest attempts at the other partitions of its step.
     """
     ended = EndedExecution(definition, workflow, execution, now, position)
     change = _change_for(ended, outcome)
@@ -218,7 +218,7 @@ def _recover(ended: EndedExecution, lost: Lost) -> Change:
         recoveries=execution.recoveries + counted,
         rewind=lost.rewind,
     )
-    # The child of this attempt has ended: the next attempt reports it, and starts no other.
+    # The child of this attempt has ended. The next attempt reports that child, and starts no other.
     following = replace(change.schedule[0], child_id=execution.child_id)
     if lost.resets_counts:
         following = replace(following, failures=None, recoveries=0)

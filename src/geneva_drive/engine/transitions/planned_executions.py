@@ -26,8 +26,8 @@ def plan_node(
 ) -> NewExecution:
     """Plan a node's execution; `parents` are the ancestry hashes of what it depends on.
 
-    For queue and priority, the workflow's own value comes before the step's, and that before the
-    class's.
+    The workflow's own queue and priority override those of the step, which override those of the
+    class.
     """
     return NewExecution(
         step_name=node.name,
@@ -113,9 +113,9 @@ _known_hash = lru_cache(maxsize=4096)(_hash)
 def ancestry_mismatches(
     parents: Mapping[str, Sequence[str]], attempts: Mapping[str, Sequence[ExecutionRecord]]
 ) -> list[ExecutionRecord]:
-    """Return executions whose ancestry hash does not match what is recorded before them.
+    """Return executions whose ancestry hash differs from that computed from their parents.
 
-    `attempts` are keyed by the node's present id, which a rename may have changed since.
+    `attempts` is keyed by the node's present id: a rename may have changed it since the attempt.
     """
     done = {node_id: _hash_of_done(records) for node_id, records in attempts.items()}
     wrong = []
@@ -131,7 +131,7 @@ def ancestry_mismatches(
 
 
 def _hash_of_done(records: Sequence[ExecutionRecord]) -> str | None:
-    # The workers of a batch have one hash, which is that of their node, even if all have failed.
+    # All workers of a batch have their node's hash, even if they all failed.
     whole = [
         one
         for one in records
