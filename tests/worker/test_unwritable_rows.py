@@ -64,7 +64,7 @@ def test_rows_that_cannot_be_recovered_are_told_once_and_leave_their_place_to_ot
 
     assert rounds == [Round(0, True), Round(1, True), Round(1, False), Round(0, False)]
     assert [_states(task) for task in tasks[3:]] == [["failed", "scheduled"]] * 2
-    told = [message for message in caplog.messages if "Nothing can be recorded" in message]
+    told = [message for message in caplog.messages if "No outcome can be written" in message]
     assert len(told) == 3
 
 

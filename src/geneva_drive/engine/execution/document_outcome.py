@@ -1,4 +1,4 @@
-"""From how a document's step ended to its outcome, with the step that comes next."""
+"""Turn the end of a document's step into an outcome, with the step that comes next."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def document_step(
 
 
 class DocumentStep:
-    """A running step of a document, which turns its end into an outcome."""
+    """A running step of a document."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class DocumentStep:
         return decided if isinstance(route, Fail) else self._routed(end, decided.outcome, None)
 
     def prepared(self, prepared: Prepared) -> tuple[ContextUpdate | None, str | None]:
-        """Return what the actions before a request write: to the context and the metadata."""
+        """Return what the actions before an approval write to the context and the metadata."""
         return self.update(prepared.changes), self._metadata(prepared.changes, prepared.records)
 
     def update(self, changes: tuple[ContextChange, ...]) -> ContextUpdate | None:
-        """Return changes merged into the context that the step saw."""
+        """Return the update that makes `changes` to the context that the step saw."""
         if not changes:
             return None
         before = self._workflow.context
@@ -107,7 +107,7 @@ class DocumentStep:
         records: tuple[dict[str, Any], ...],
         holds: bool | None = None,
     ) -> str | None:
-        """Return the execution's metadata; a branch also keeps what it wrote, for its parent."""
+        """Return the execution's metadata; a branch also keeps its changes, for its parent."""
         kept: dict[str, Any] = {} if holds is None else {"holds": holds}
         if records:
             kept["actions"] = list(records)
@@ -132,6 +132,6 @@ def _where(route: Route) -> tuple[str | None, str | None, str | None]:
         case EndBranch(passed, reason):
             return None, PASSED if passed else NOT_PASSED, reason
         case Fail():
-            raise AssertionError("only a step that raised fails, and a policy decides")
+            raise AssertionError("only a step that raised fails, and then a policy decides")
         case _:
             assert_never(route)

@@ -1,4 +1,4 @@
-"""Turns an exception or a flow-control verb into an outcome, by the exception policies."""
+"""Turn an exception or a flow-control verb into an outcome, by the exception policies."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def of_signal(signal: FlowControl, error: ErrorDetails | None = None) -> StepOut
         case flow_control.Suspend(wait=wait):
             return Suspended(Interruption.SUSPEND, wait or timedelta(0))
         case _:
-            raise AssertionError(f"{signal!r} is no verb")
+            raise AssertionError(f"{signal!r} is not a flow-control verb")
 
 
 def _policies(definition: Definition, node: Node) -> Iterator[tuple[str, Policy]]:

@@ -1,4 +1,4 @@
-"""From a claimed execution to its outcome: conditions, limits, then the body."""
+"""Execute a claimed execution: check conditions and limits, then run the body."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MAX_BUSY_LEASES = 10
 
 
 def start(environment: Environment, claimed: Claimed, early_stops: EarlyStops) -> Run | None:
-    """Return the run of a claimed execution; None if its class is not in this process."""
+    """Return the run of a claimed execution; None if this process lacks its class."""
     definition = claimed.definition
     if definition is None:
         return None
@@ -66,7 +66,7 @@ def execute(
             wait = partial(_wait, environment, claimed, planned, prepared)
             return run_retried(wait, run, environment, claimed)
     except TroubleLasts as lasts:
-        # A transactional loop stands where its last commit left it.
+        # A transactional loop is where its last commit left it.
         position = None if run.needs_transaction else run.position
         return Concluded(_released(run, lasts), position)
     finally:
@@ -81,7 +81,10 @@ def _run(
     *,
     ignores_limits: bool,
 ) -> Concluded | Committed:
-    """Ask conditions and limits, then run the body; raises `WaitPlanned` if the node must wait."""
+    """Check conditions and limits, then run the body.
+
+    Raises `WaitPlanned` if the node must wait.
+    """
     ended = run.prepare()
     if ended is not None:
         return Concluded(ended)
@@ -98,10 +101,10 @@ def _run(
 
 
 def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
-    """Release an execution whose step could not go on: another try, which counts as none.
+    """Release an execution that waited for the database too long; it runs again, uncounted.
 
-    A database that is busy for very long may be so because of the step itself: by a query that
-    always takes too long, or by a lock that its body holds. So this is counted apart.
+    If the database is busy for very long, the step itself may be the cause: its query always takes
+    too long, or its body holds a lock. So these releases are counted under a name of their own.
     """
     error = lasts.error
     if lasts.is_stopping:
@@ -122,31 +125,31 @@ def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
     return Concluded(outcome, run.position)
 
 
-# What is written when the node begins to wait: to the context, and as its metadata.
+# The update of the context and the metadata to write when the node begins to wait.
 PreparedWait = tuple[ContextUpdate | None, str | None]
 
 
 def _prepared(run: Run, planned: WaitPlanned) -> PreparedWait | Failed:
-    """Return what a step of a document has written before it waits."""
+    """Return what a document's step writes before it waits."""
     if run.document is None or planned.prepared is None:
         return None, None
     try:
         return run.document.prepared(planned.prepared)
-    except GenevaDriveError as error:  # the context is too large, say
+    except GenevaDriveError as error:  # for example, the context is too large
         return Failed(error)
 
 
 def _wait(
     environment: Environment, claimed: Claimed, planned: WaitPlanned, prepared: PreparedWait
 ) -> Committed:
-    """Open the wait and make its node wait, in one transaction; no user code runs any more."""
+    """Open the wait and make its node wait, in one transaction without user code."""
     context, metadata = prepared
     with environment.store.database.transaction() as connection:
         try:
             opened = open_wait(connection, environment, planned.plan)
         except AlreadyRunning as refusal:
             raise RollBack(Failed(refusal)) from refusal
-        # A wait may be over before its node goes back to it; then the node runs again.
+        # `opened.wait` is None if the wait is over already: the node runs again at once.
         wait = opened.wait
         outcome: StepOutcome = HandedOver(environment.clock.now())
         if wait is not None:
@@ -169,10 +172,10 @@ def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Slot
 
 
 def freed_by(run: Run | None, claimed: Claimed) -> Set[str]:
-    """Return the keys of limits that may have room once this execution is off its thread."""
+    """Return the keys of limits that may have room once this execution has left its thread."""
     wanted = run.wanted if run else ()
     waited_for = claimed.execution.limit_key
     if not wanted and waited_for is None:
-        return _NOTHING  # as nearly always
+        return _NOTHING  # nearly always
     keys = {one.key for one in wanted}
     return keys if waited_for is None else keys | {waited_for}

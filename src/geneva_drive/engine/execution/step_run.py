@@ -1,4 +1,4 @@
-"""The run of one execution: conditions, hooks and body, without a lock."""
+"""Call the user code of one execution: conditions, hooks and body, without holding a lock."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """User code raised; a policy is looked up once no transaction is open."""
+    """User code raised; its policy is applied once no transaction is open."""
 
     error: BaseException
     timed_out: bool = False
@@ -98,7 +98,7 @@ class Run:
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
-        self._arrival = NOTHING  # what a wait has brought; set by prepare()
+        self._arrival = NOTHING  # the result of the node's wait; set by prepare()
         self.document = document_step(environment, claimed, definition, self._node)
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
@@ -109,7 +109,7 @@ class Run:
 
     @property
     def position(self) -> LoopPosition | None:
-        """The position of a resumable step's loop, after its body."""
+        """The position of a resumable step's loop after its body has run."""
         return self.loop.last_position() if self.loop else None
 
     @property
@@ -117,7 +117,7 @@ class Run:
         return self._node is not None and self._node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
-        """Return the outcome if the body is not to run, for example by a condition; else None.
+        """Return None if the body is to run; else the outcome, for example of a condition.
 
         Raises `WaitPlanned` if the node has to wait first.
         """
@@ -146,7 +146,7 @@ class Run:
         return loop_of(environment, claimed, definition, node, self._early_stops, call)
 
     def _arrive(self, node: Node) -> StepOutcome | None:
-        """Note what a wait has brought; return the outcome if the body is not to run."""
+        """Keep the result of the node's wait; return the outcome if the body is not to run."""
         if not node.waits:
             return None
         arrived = wait_result.arrive(
@@ -162,7 +162,7 @@ class Run:
     def run_body(
         self, *arguments: Any, flush: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
-        """Run hooks and body; `flush` is called after a body whose writes will commit.
+        """Run hooks and body; call `flush` after a body whose writes will commit.
 
         Raises `WaitPlanned` if the node has to wait.
         """
@@ -232,7 +232,7 @@ class Run:
         return outcome
 
     def count_of(self, name: str) -> int:
-        """Return how often in a row this step has failed under a policy of this name."""
+        """Return how many times in a row the step has failed under the policy with this name."""
         return self._execution_now().failure_counts.get(name, 0)
 
     def time_out(self) -> StepOutcome:
@@ -356,7 +356,7 @@ class Run:
         return chosen_branches(self._definition, node, result)
 
     def _expanded(self, node: Node, returned: Any) -> StepOutcome:
-        """Return the outcome of a batch or map that found its workers; raises if it did not."""
+        """Return the outcome of a batch or map; raises if its body returned no workers."""
         if node.is_map:
             return expand_map(node, returned, self._environment.settings.max_payload_size)
         return expand_batch(self._environment, self._definition, node, returned)
@@ -378,7 +378,7 @@ class Run:
         return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
 
     def _interrupted(self, interrupt: BaseException) -> Lost:
-        # Counted as a recovery: a body that calls sys.exit() would otherwise run forever.
+        # Counted as a recovery: otherwise a body that calls sys.exit() would run again forever.
         said = f" ({interrupt})" if str(interrupt) else ""
         why = f"The execution was released: {type(interrupt).__name__}{said} in its worker."
         return Lost(why, self._environment.settings.max_recoveries, interrupt)

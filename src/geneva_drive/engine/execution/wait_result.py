@@ -1,4 +1,4 @@
-"""What the wait of a node has brought by the time a worker runs it."""
+"""The result of a node's wait, when a worker runs the node."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What the body is called with, and what the node ends with once the body has returned."""
+    """The arguments that a wait adds to the body, and the outcome once the body has returned."""
 
     given: tuple[Any, ...] = ()
-    outcome: StepOutcome | None = None  # None: it depends on what the body returns
+    outcome: StepOutcome | None = None  # None: the body's return value decides
 
 
 NOTHING = Arrival()
@@ -35,9 +35,9 @@ def arrive(
     node: Node,
     instance: Workflow[Any, Any],
 ) -> Arrival | StepOutcome:
-    """Return what the body is given; an outcome if the body is not to run.
+    """Return the wait's arguments for the body, or an outcome if the body is not to run.
 
-    Raises `WaitPlanned` if the node has to wait first. Terms of a wait are user code.
+    Raises `WaitPlanned` if the node has to wait first. The terms of a wait may call user code.
     """
     if node.is_approval:
         return _decided(environment, execution, definition, node, instance)
@@ -69,8 +69,8 @@ def _decided(
 
 
 def has_waited(environment: Environment, execution: ExecutionRecord, node: Node) -> bool:
-    """True if a wait is over: the node's condition was asked before it began."""
-    if node.is_approval:  # its last request may have been canceled, so that it asks anew
+    """True if the node has waited, so that its condition was checked before."""
+    if node.is_approval:  # if its last request was canceled, it asks again
         return approvals.decided_request(environment, execution) is not None
     if node.is_event_wait:
         return heard_events.present_wait(environment, execution) is not None

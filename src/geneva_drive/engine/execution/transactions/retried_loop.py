@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 def run_loop(
     run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
-    """Run a loop whose items commit with its cursor; repeat from there what was rolled back."""
+    """Run a loop whose items commit with its cursor; after a rollback, continue from the cursor."""
     repeats, completed = Repeats(environment), loop.run.state.completed
     while True:
         run.has_begun = False
@@ -49,8 +49,8 @@ def run_loop(
         )
         if execution is None or execution.claim_token != claimed.claim_token:
             logger.warning(
-                "This worker lost its claim of execution %s; what its loop had not committed was "
-                "rolled back",
+                "This worker lost its claim of execution %s; the uncommitted items of its loop "
+                "were rolled back",
                 claimed.execution.id,
             )
             return Committed(None)
@@ -82,7 +82,7 @@ def _run_once(
             raise ConnectionLost(environment.store.database.lost_connection(ended.error))
         outcome = conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:
-            # Within an item: its writes would be repeated.
+            # The loop stopped within an item, which will run again: do not keep its writes.
             raise RollBack(outcome, is_concluded=True)
         chaining = may_chain()
         ended_loop = replace(

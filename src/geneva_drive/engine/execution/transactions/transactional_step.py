@@ -57,12 +57,12 @@ def _run_once(
         ended_step = claimed.ending(outcome, may_chain=chaining is not None)
         applied = apply_ending(connection, environment, ended_step, chaining)
         if applied is None:
-            # The body itself may have given up the claim, in this transaction. The rollback then
+            # The body itself may have ended the claim, in this transaction. The rollback then
             # restores the claim, and committing the body's outcome would record it without its
             # writes. So the outcome becomes a lost claim.
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)
-    for tell in joined.to_tell:
-        tell()
+    for notify in joined.to_tell:
+        notify()
     return Committed(applied)
 
 
@@ -71,13 +71,13 @@ def conclude_inside(
 ) -> StepOutcome:
     """Return the outcome that commits with the body's transaction; raise to roll it back."""
     if isinstance(ended, Failed) or run.discards_writes:
-        # The after-hook runs after the rollback, which would discard its writes too.
+        # The after-hook runs only after the rollback, which would discard its writes too.
         raise RollBack(ended)
     outcome = run.conclude(ended)
     if not keeps_writes(outcome):
         raise RollBack(outcome, is_concluded=True)
     try:
-        flush()  # what the hooks have written since the body ended
+        flush()  # writes that the hooks made since the body ended
     except DBAPIError:
         raise
     except Exception as error:  # code of a mapper or a column type may raise anything
