@@ -57,7 +57,7 @@ def _append_resume_requests(
 
 
 def _takes_effect(move: ExecutionMove) -> bool:
-    """True if the execution goes on by a decision that was taken while the workflow was held."""
+    """True if the execution is released now, after its decision came while it was held."""
     is_released = move.record.stop is not None and move.stop is None
     is_decided = move.record.state is StepState.SCHEDULED is move.state
     return is_released and is_decided and rests_on(wait_of(move.record))

@@ -1,4 +1,4 @@
-"""Start workflows: one transaction inserts the workflow and its first executions."""
+"""Create workflows: one transaction inserts the workflow and its first executions."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class NewWorkflow:
     context: str | None
     queue: str | None
     priority: int | None
-    wait: timedelta | datetime | None  # before the first step, or until a moment
-    not_before: datetime | None = None  # from when its first wait counts, if that is later
+    wait: timedelta | datetime | None  # before the first step, as a duration or a time
+    not_before: datetime | None = None  # the first wait counts from then, if that is later
     idempotency_key: str | None
     started_by: str | None = None  # the actor of `create`
     graph: StoredGraph | None = None  # of a dynamic workflow
     template: str | None = None
     parent_execution_id: Key | None = None
     is_detached: bool = False
-    lifetime: timedelta | None = None  # after which it is canceled; None: as its document says
+    lifetime: timedelta | None = None  # until it is canceled; None: that of its document
     reads_back: bool = True  # telemetry wants the scheduled executions
 
 
@@ -62,7 +62,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The idempotency key belongs to a workflow that exists."""
+    """A workflow with the same idempotency key exists already."""
 
     workflow: WorkflowRecord
 
@@ -80,7 +80,7 @@ Answer = Created | Existing | CreationRefused
 def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
     """Create a workflow in a transaction of its own, in as few round trips as possible.
 
-    A database that can sends the hint to workers in the same statement.
+    The same statement sends the hint to workers, if the database can do that.
     """
     workflow, executions = _planned(new, now)
     if new.graph is not None or len(executions) > 1:
@@ -102,7 +102,7 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
         found = store.read(lambda connection: _find(connection, store, new))
         if found is not None:
             return found
-        # The workflow that was in the way has ended meanwhile.
+        # The conflicting workflow has ended meanwhile.
     answer = store.write(lambda connection: create(connection, store, new, now))
     hints.send()
     return answer
@@ -115,7 +115,7 @@ def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime
         if found is not None:
             return found
         try:
-            # Two callers may both find nothing above; the unique index lets one of them in.
+            # Two callers may both find nothing above; the unique index admits one of them.
             with connection.begin_nested():
                 return _insert(connection, store, new, now)
         except IntegrityError:
@@ -205,7 +205,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
 
 
 def _of_document(new: NewWorkflow, now: datetime) -> Columns:
-    """Return the columns that other workflows leave empty."""
+    """Return the columns that only a document's workflow has, and its expiry."""
     definition, columns = new.definition, {}
     if definition.is_document:
         columns = {

@@ -1,4 +1,4 @@
-"""The fast path for plain completions of dynamic nodes: those of a workflow are one change."""
+"""The fast path for plain completions of dynamic nodes: one change for each workflow."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def complete(
     clock: Clock,
     chaining: NextClaim | None,
 ) -> dict[Key, Applied]:
-    """Write plain endings; return what was written, by execution id.
+    """Write plain endings; return the written changes by execution id.
 
-    An ending that is missing from the answer was not written: its workflow has a request, or has
-    not started. If a claim was lost, `ChangedUnderLock` is raised and the caller must roll back.
-    In both cases the caller gives the endings to the general path.
+    An ending is missing from the result if its workflow has a request or has not started. If a
+    claim was lost, `ChangedUnderLock` is raised and the caller must roll back. In both cases the
+    caller passes the endings to the general path.
     """
     workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
-    # Read after locking, so that it is not earlier than a time that the last holder wrote.
+    # Read after locking, so that it is not before a time that the last holder wrote.
     now = clock.now()
     by_workflow: dict[Key, list[EndedRun]] = defaultdict(list)
     for one in endings:

@@ -36,7 +36,7 @@ from geneva_drive.storage.store import Store
 
 
 def is_plain(ending: EndedRun) -> bool:
-    """True if the ending is a success of a chain's step that writes nothing but its row."""
+    """True if a chain's step succeeded and writes nothing but its execution's row."""
     return (
         ending.seen is not None
         and _passes(ending.outcome)
@@ -56,18 +56,18 @@ def _passes(outcome: StepOutcome) -> bool:
     return (
         isinstance(outcome, Decided)
         and outcome.then is AfterDecision.CONTINUE
-        and outcome.result is not None  # written together with an outcome of its own
+        and outcome.result is not None  # an outcome other than `success` needs a result
     )
 
 
 def complete(
     store: Store, endings: Sequence[EndedRun], now: datetime, chaining: NextClaim | None
 ) -> dict[Key, Applied]:
-    """Write plain endings; return what was written, by execution id.
+    """Write plain endings; return the written changes by execution id.
 
-    An ending that is missing from the answer was not written: its claim was lost, or a pause or
-    cancel was requested. The caller gives it to the general path. Everything is decided before
-    the transaction begins, so that the database's locks are held only for the write.
+    An ending is missing from the result if its claim was lost, or if a pause or cancel was
+    requested; the caller passes it to the general path. Everything is decided before the
+    transaction begins, so that the database's locks are held only for the write.
     """
     decided = {ending.execution_id: _decide(ending, now) for ending in endings}
     completions = [

@@ -1,4 +1,4 @@
-"""The columns that changes write."""
+"""Convert changes into the columns that they write."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def position_values(position: LoopPosition) -> dict[str, Any]:
 
 
 def checkpoint_values(move: ExecutionMove, now: datetime) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `checkpoints` for a loop: one per skipped item, one for where it ended."""
+    """Yield a loop's rows of `checkpoints`: one per skipped item, and one for its last position."""
     if move.position is None:
         return
     yield from skipped_values(move.record, move.position.skipped)
@@ -155,7 +155,7 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
     started = [
         move.record.started_at
         for move in change.executions
-        # An execution that is put back was claimed, but has not started.
+        # An execution that is scheduled again was claimed, but has not started.
         if move.record.started_at and move.state is not StepState.SCHEDULED
     ]
     if record.started_at is None and started:
@@ -192,10 +192,10 @@ def _opened_waits(moves: Sequence[ExecutionMove]) -> int:
 def new_execution_values(
     workflow: WorkflowRecord, new: NewExecution, attempt: int, now: datetime
 ) -> dict[str, Any]:
-    """Return the columns of a new row, which is claimable at once if it is due.
+    """Return the columns of a new execution, which is claimable at once if it is due.
 
-    This is the one list of a follow-up execution's columns: `writer` inserts them as they are, the
-    fast paths make records of them.
+    This is the only list of these columns: `writer` inserts them, and the fast paths turn them
+    into records.
     """
     may_run = new.state is StepState.SCHEDULED and new.stop is None
     is_due = new.scheduled_for <= now
@@ -230,9 +230,9 @@ def new_execution_values(
 
 
 def execution_record(execution_id: Key, values: Mapping[str, Any]) -> ExecutionRecord:
-    """Return a row that was inserted with `values` as if it had been read back."""
+    """Return the record of a row that was inserted with `values`, without reading it."""
     columns = {**values, "id": execution_id}
-    del columns["wakes_at"]  # the one column of a new row that records leave out
+    del columns["wakes_at"]  # the only one of these columns that records do not have
     return ExecutionRecord(**columns)
 
 
