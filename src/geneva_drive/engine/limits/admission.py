@@ -32,8 +32,8 @@ _MAX_PARKED = 1000  # executions at the head of the queue that are parked togeth
 class SlotRefused:
     """A limit had no slot, so the execution was parked.
 
-    The caller looks at the limit once more. A slot may have become free between the count and the
-    commit that parked the execution, while its worker saw no execution wait for it.
+    The caller checks the limit once more. A slot may have become free between the count and the
+    commit that parked the execution, when the worker that freed it saw no execution wait.
     """
 
     by: WantedSlot
@@ -50,9 +50,9 @@ class _Unknown:
 def admit(
     environment: Environment, claimed: Claimed, wanted: Sequence[WantedSlot]
 ) -> SlotRefused | None:
-    """Take a slot of each of an execution's limits; None if it has them and may run.
+    """Take a slot of each of an execution's limits; return None if it may run.
 
-    One transaction takes all of them, or none and parks the execution.
+    One transaction takes all the slots, or parks the execution and takes none.
     """
     store = environment.store
     while True:

@@ -1,4 +1,4 @@
-"""Executions that wait for a limit: let them ask again, and delete limits that are unused."""
+"""Wake executions that wait for a limit, and delete unused limits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from geneva_drive.storage.statements.parked_executions import ALL, Among, LetGo
 from geneva_drive.storage.store import Store
 
 _REST = timedelta(milliseconds=20)
-_MOST_KEYS = 100  # limits in one round
-_MOST_WOKEN = 100  # executions that one look at a limit wakes
+_MOST_KEYS = 100  # limits checked in one round
+_MOST_WOKEN = 100  # executions woken by one check of a limit
 
 
 def due(environment: Environment) -> Sequence[str]:
-    """Return the limits whose next look is due."""
+    """Return the limits that are due to be checked."""
     store, now = environment.store, environment.clock.now()
     return store.read(lambda connection: store.limits.due(connection, now, _MOST_KEYS))
 
@@ -35,7 +35,7 @@ def awaited(environment: Environment, freed: Collection[str]) -> Sequence[str]:
 
 
 def waiting(environment: Environment, key: str, passed_over: Collection[Key]) -> Sequence[Key]:
-    """Return executions that wait for a limit, as many as one look may wake."""
+    """Return executions that wait for a limit, as many as one check may wake."""
     store = environment.store
     return store.read(
         lambda connection: store.parked_executions.waiting(
@@ -90,7 +90,7 @@ def _wake(
     if store.parked_executions.any_waits(connection, key, among.passed_over):
         # A woken execution may never take its slot: it may be canceled or skipped.
         again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
-        wakes_at = max(again, now + _REST)  # the woken executions have to ask first
+        wakes_at = max(again, now + _REST)  # the woken executions ask for their slots first
     elif among.passed_over and store.parked_executions.any_waits(connection, key):
         # The database refused to change the rest. Another worker, or this one after a restart, may
         # succeed.
@@ -117,7 +117,7 @@ def _is_over(record: LimitRecord, now: datetime) -> bool:
 
 
 def use_of(environment: Environment, limit_key: str) -> LimitUse | None:
-    """Return how much of a limit is in use, to show it."""
+    """Return how much of a limit is in use, for display."""
     store, now = environment.store, environment.clock.now()
     with store.reading() as connection:
         record = store.limits.get(connection, limit_key)
