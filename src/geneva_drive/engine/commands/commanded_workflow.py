@@ -1,4 +1,4 @@
-"""The workflow that a command is about."""
+"""The workflow that a command acts on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geneva_drive.states import ACTIVE_STEP_STATES, Request, StepState, Workflow
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
+@dataclass(frozen=True, kw_only=True)  # no slots: cached properties need a `__dict__`
 class CommandedWorkflow:
     """A locked workflow, as read in the command's transaction.
 
@@ -97,7 +97,7 @@ class CommandedWorkflow:
     ) -> NewExecution:
         """Plan an execution of a chain's step, with its ancestry hash.
 
-        `passed` is a step that the same command skips, so it counts as done.
+        `passed` is a step that the same command passes over; it counts as done.
         """
         hashes = []
         for name in definition.graph.parents[node.name]:
@@ -125,7 +125,7 @@ class CommandedWorkflow:
 
     @property
     def is_resting(self) -> bool:
-        """True if only a person or an event from outside can continue the workflow."""
+        """True if only people or events can continue the workflow."""
         return bool(self.active) and all(is_resting(one) for one in self.active)
 
     @property
@@ -147,7 +147,7 @@ class CommandedWorkflow:
 
 
 def check_rewindable(node: Node | None, to: LoopPosition | None, name: str | None = None) -> None:
-    """Raise an error if a step cannot start over, or has no cursor to go to."""
+    """Raise an error if a step cannot be rewound, or not to the cursor of `to`."""
     if node is None or not node.can_rewind:
         raise InvalidStateError(
             f"Cannot rewind step {name or (node.name if node else '')!r}: it is not a resumable "
@@ -162,7 +162,7 @@ def check_rewindable(node: Node | None, to: LoopPosition | None, name: str | Non
 
 
 def request_stop(subject: CommandedWorkflow, request: Request, reason: str | None) -> Change:
-    """Store a request, and show it to active executions, so that a loop stops at a checkpoint."""
+    """Store a request on the workflow and its active executions; a loop stops at a checkpoint."""
     return Change(
         record=subject.workflow,
         workflow=unchanged(subject.workflow, requested=request, requested_reason=reason),

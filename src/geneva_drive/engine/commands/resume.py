@@ -1,4 +1,4 @@
-"""Decide how a workflow is resumed: where it stands, or at another step."""
+"""The commands `resume`, at the present step, and `resume_at`, at another one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geneva_drive.storage.schema.records import WorkflowRecord
 
 
 class ContextChanged(Exception):
-    """The context has changed since new values were merged into it; merge them again."""
+    """The context has changed since the caller merged new values into it; merge them again."""
 
     def __init__(self, present: str | None) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def _ready(workflow: WorkflowRecord, **values: str) -> WorkflowMove:
 
 
 def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
-    """Return the refusal to resume what only a person can continue, with the way out."""
+    """Return the error for a workflow that waits for people or events; None for any other."""
     if not subject.is_resting:
         return None
     first = subject.active[0]
@@ -100,7 +100,7 @@ def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
 
 
 def resume_at(subject: CommandedWorkflow, step: object) -> Change:
-    """Continue at a given step, before or after the present one."""
+    """Continue a chain at any step, before or after the present one."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
         raise subject.refuse("resume")
     if subject.nodes is not None:
