@@ -168,7 +168,7 @@ def test_a_step_that_is_done_is_not_done_twice(geneva: gd.Drive) -> None:
 
     reason = (
         "Nothing was scheduled for it. Step 'pack' is completed already: `resume` runs it again, "
-        "`skip` goes on with the one after it."
+        "`skip` continues with the step after it."
     )
     assert (parcel.reload().state, parcel.paused_reason) == ("paused", reason)
     assert audited(parcel) == [("pause", "housekeeping", reason)]
@@ -185,15 +185,15 @@ def test_an_orphan_that_was_paused_for_a_done_step_can_be_led_past_it(geneva: gd
     assert speedrun(parcel.reload().skip()).state == "finished"
 
 
-def test_an_orphan_that_stands_nowhere_is_paused_and_says_what_to_do(geneva: gd.Drive) -> None:
+def test_an_orphan_without_a_next_step_is_paused_and_says_what_to_do(geneva: gd.Drive) -> None:
     [parcel] = orphaned(geneva, Parcel.create())
     change(geneva, parcel, next_step_name=None)
 
     assert geneva.housekeep() == 1
 
     reason = (
-        "Nothing was scheduled for it. It does not say which step is next: choose one with "
-        "`resume_at` in code or `geneva resume ID --at STEP` in the shell, or cancel it."
+        "Nothing was scheduled for it. No next step is stored either: choose one with `resume_at` "
+        "in code or `geneva resume ID --at STEP` in the shell, or cancel the workflow."
     )
     assert (parcel.reload().state, parcel.paused_reason) == ("paused", reason)
     assert audited(parcel) == [("pause", "housekeeping", reason)]

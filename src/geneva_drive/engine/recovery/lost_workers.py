@@ -1,4 +1,4 @@
-"""Recover executions from workers that are lost."""
+"""Recover the executions of lost workers."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Recovered:
 
     count: int
     has_more: bool
-    skipped: frozenset[HeldClaim]  # nothing could be recorded for them
-    locked: frozenset[HeldClaim]  # left for when all others have been tried
+    skipped: frozenset[HeldClaim]  # their recovery could not be written
+    locked: frozenset[HeldClaim]  # their workflow is locked; tried again after all others
 
 
 def recover(
@@ -42,18 +42,18 @@ def recover(
 ) -> Recovered:
     """Reschedule a batch of executions whose workers are silent past the lease.
 
-    A claim that could not be recovered is skipped the next time: it would be refused again, and
-    block the rows behind it.
+    A claim that could not be recovered is skipped the next time: it would fail again, and block
+    the rows after it.
     """
     store, settings = environment.store, environment.settings
     limit = _BATCH + len(skipped) + len(locked)
 
-    def look(connection: Connection) -> tuple[list[WorkerRecord], Sequence[ExecutionRecord]]:
+    def read(connection: Connection) -> tuple[list[WorkerRecord], Sequence[ExecutionRecord]]:
         workers = store.workers.all(connection, settings.lease)
         living = [worker.id for worker in workers if worker.is_alive]
         return workers, store.executions.held_by_none_of(connection, living, limit)
 
-    workers, found = store.read_at_once(look)
+    workers, found = store.read_at_once(read)
     lost = _without_newcomers(environment, found)
     free = [record for record in lost if _claim(record) not in skipped | locked]
     wanted = _unlocked(environment, free)
