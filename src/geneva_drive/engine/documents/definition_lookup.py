@@ -1,4 +1,4 @@
-"""Look up definitions: of classes by their type, of documents by type and signature.
+"""Look up definitions: those of classes by type, those of documents by type and signature.
 
 A deployed document never changes, so its compiled form is cached for the whole process. The
 modules that compile documents are imported when the first one is read.
@@ -73,7 +73,7 @@ def definition_of(store: Store, record: WorkflowRecord) -> Definition | None:
 def read_definition(
     connection: Connection, store: Store, record: WorkflowRecord
 ) -> Definition | None:
-    """Return a workflow's definition; a document is read through this connection."""
+    """Return a workflow's definition; read a document through `connection`."""
     found = kept(record)
     signature = record.definition_signature
     if found is not None or signature is None:
@@ -91,10 +91,10 @@ def require_definition(store: Store, record: WorkflowRecord) -> Definition:
 
 
 def startable(store: Store, name: str, version: str | None = None) -> Definition:
-    """Return the definition for new workflows of this name: of a class or a document.
+    """Return the definition of the class or document that starts workflows under this name.
 
-    Without `version`, a document means its current one. Raises an `InvalidStateError` if that
-    document is disabled.
+    Without `version`, that is the current version of a document. Raises an `InvalidStateError` if
+    the document is disabled.
     """
     known = None if name in RESERVED_TYPES or version is not None else registry.definition_for(name)
     if known is not None:
@@ -119,7 +119,7 @@ def startable(store: Store, name: str, version: str | None = None) -> Definition
 
 
 def compiled(stored: DefinitionRecord, type_name: str | None = None) -> Definition | None:
-    """Return the definition of a stored document, or of a branch; None if it cannot be read."""
+    """Return the definition of a stored document or one of its branches; None if unreadable."""
     key = type_name or stored.name, stored.signature
     found = _kept.get(key)
     if found is not None:
