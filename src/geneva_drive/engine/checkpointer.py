@@ -1,4 +1,4 @@
-"""Save the cursors of a process's loops; cursors that arrive together share one commit."""
+"""Save the cursors of all loops of a process; those that arrive together share one commit."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class _Pending:
 
 
 class Checkpointer:
-    """Saves a cursor on the calling thread.
+    """Saves cursors on the calling threads.
 
-    If no other thread is saving, it saves at once. Threads that arrive meanwhile wait, and the next
-    one saves the cursors of all of them.
+    If no other thread is saving, a thread saves its cursor at once. Threads that arrive meanwhile
+    wait, and the first of them to continue saves all their cursors.
     """
 
     def __init__(self, saving: CheckpointWriter) -> None:
         self._saving = saving
         self._turn = threading.Lock()
-        self._waiting: list[_Pending] = []  # any thread appends; the one with the turn empties it
+        self._waiting: list[_Pending] = []  # any thread appends; the one with the turn takes all
 
     def save(self, update: CheckpointUpdate) -> bool:
         """Save a cursor; False if the loop lost its claim or must stop."""
@@ -61,7 +61,7 @@ class Checkpointer:
             if len(group) == 1:
                 group[0].error = error
                 return
-            # One bad checkpoint must not fail the others.
+            # One checkpoint that cannot be saved must not fail the others.
             for one in group:
                 self._save_group([one])
             return
