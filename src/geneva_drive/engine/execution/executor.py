@@ -9,7 +9,7 @@ from geneva_drive.engine.claimed_execution import Claimed, unserved
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import detached_hero
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_loop import run_loop
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     RollBack,
@@ -37,16 +37,16 @@ _BUSY = "busy"
 _MAX_BUSY_LEASES = 10
 
 
-def start(environment: Environment, claimed: Claimed, early_stops: EarlyStops) -> Run | None:
+def start(environment: Environment, claimed: Claimed, early_stops: EarlyStops) -> StepRun | None:
     """Return the run of a claimed execution; None if this process lacks its class."""
     definition = claimed.definition
     if definition is None:
         return None
-    return Run(environment, claimed, definition, early_stops)
+    return StepRun(environment, claimed, definition, early_stops)
 
 
 def execute(
-    run: Run | None,
+    run: StepRun | None,
     environment: Environment,
     claimed: Claimed,
     may_chain: MayChain,
@@ -74,7 +74,7 @@ def execute(
 
 
 def _run(
-    run: Run,
+    run: StepRun,
     environment: Environment,
     claimed: Claimed,
     may_chain: MayChain,
@@ -100,7 +100,7 @@ def _run(
     return _run_plainly(run, claimed)
 
 
-def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
+def _released(run: StepRun, lasts: TroubleLasts) -> StepOutcome:
     """Release an execution that waited for the database too long; it runs again, uncounted.
 
     If the database is busy for very long, the step itself may be the cause: its query always takes
@@ -116,7 +116,7 @@ def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
     return Lost(f"Its worker gave up waiting for the database. {error}", None, counts_as=_BUSY)
 
 
-def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
+def _run_plainly(run: StepRun, claimed: Claimed) -> Concluded:
     outcome = run.conclude(run.run_body())
     if run.context.loaded_hero is not None:
         detached_hero.warn_of_changes(
@@ -129,7 +129,7 @@ def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
 PreparedWait = tuple[ContextUpdate | None, str | None]
 
 
-def _prepared(run: Run, planned: WaitPlanned) -> PreparedWait | Failed:
+def _prepared(run: StepRun, planned: WaitPlanned) -> PreparedWait | Failed:
     """Return what a document's step writes before it waits."""
     if run.document is None or planned.prepared is None:
         return None, None
@@ -162,7 +162,7 @@ def _wait(
     return Committed(applied)
 
 
-def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> SlotRefused | None:
+def _ask_for_slots(run: StepRun, environment: Environment, claimed: Claimed) -> SlotRefused | None:
     if not run.wanted and claimed.execution.limit_key is None:
         return None
     refused = admission.admit(environment, claimed, run.wanted)
@@ -171,7 +171,7 @@ def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Slot
     return refused
 
 
-def freed_by(run: Run | None, claimed: Claimed) -> Set[str]:
+def freed_by(run: StepRun | None, claimed: Claimed) -> Set[str]:
     """Return the keys of limits that may have room once this execution has left its thread."""
     wanted = run.wanted if run else ()
     waited_for = claimed.execution.limit_key

@@ -72,7 +72,7 @@ _NO_EARLY_STOPS = EarlyStops()
 _COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
 
 
-class Run:
+class StepRun:
     """Calls the user code of one claimed execution, and nothing else.
 
     Conditions, hooks and body share one instance. Whatever they do becomes an outcome; an

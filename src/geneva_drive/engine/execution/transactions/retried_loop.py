@@ -8,7 +8,7 @@ from dataclasses import replace
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     OUTSIDE_BODY,
     ConnectionLost,
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def run_loop(
-    run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     """Run a loop whose items commit with its cursor; after a rollback, continue from the cursor."""
     repeats, completed = Repeats(environment), loop.run.state.completed
@@ -68,7 +68,7 @@ def run_loop(
 
 
 def _run_once(
-    run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.loops.loop_session import LoopTransaction

@@ -18,7 +18,7 @@ from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.body_end import Committed, Concluded
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.loops.cursor_saver import LoopMoved
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.engine.transitions.outcome import (
@@ -127,7 +127,7 @@ class Repeats:
 
 
 def run_retried(
-    transaction: Callable[[], Committed], run: Run, environment: Environment, claimed: Claimed
+    transaction: Callable[[], Committed], run: StepRun, environment: Environment, claimed: Claimed
 ) -> Concluded | Committed:
     """Run a transaction, and retry it while the database is in trouble, for at most a lease."""
     repeats = Repeats(environment)
@@ -149,7 +149,7 @@ def run_retried(
             return Concluded(outcome_of(run, ended, is_concluded=is_concluded))
 
 
-def outcome_of(run: Run, ended: StepOutcome | Failed, *, is_concluded: bool) -> StepOutcome:
+def outcome_of(run: StepRun, ended: StepOutcome | Failed, *, is_concluded: bool) -> StepOutcome:
     if is_concluded and not isinstance(ended, Failed):
         return ended
     return run.conclude(ended)

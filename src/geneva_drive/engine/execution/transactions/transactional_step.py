@@ -11,7 +11,7 @@ from geneva_drive.engine import transaction_mark
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     ConnectionLost,
     RollBack,
@@ -24,14 +24,14 @@ from geneva_drive.engine.transitions.outcome import StepOutcome, keeps_writes
 
 
 def run_step(
-    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     once = partial(_run_once, run, environment, claimed, may_chain)
     return run_retried(once, run, environment, claimed)
 
 
 def _run_once(
-    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.step_session import StepSession
@@ -67,7 +67,7 @@ def _run_once(
 
 
 def conclude_inside(
-    run: Run, ended: StepOutcome | Failed, flush: Callable[[], None]
+    run: StepRun, ended: StepOutcome | Failed, flush: Callable[[], None]
 ) -> StepOutcome:
     """Return the outcome that commits with the body's transaction; raise to roll it back."""
     if isinstance(ended, Failed) or run.discards_writes:
