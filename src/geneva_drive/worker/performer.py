@@ -25,7 +25,7 @@ from geneva_drive.errors import StorageError
 from geneva_drive.storage.connections.database_wait import Patience, TroubleLasts
 from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.worker.claims.prefetch import Prefetch
-from geneva_drive.worker.committer import Committer, Pending
+from geneva_drive.worker.committer import Committer, PendingOutcome
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.thread_pool import Pool
@@ -219,7 +219,7 @@ class Performer:
             case Concluded(outcome, position) if flight.settle():
                 self.life.reached("body")
                 may_chain = self._may_chain(flight.claimed)
-                return self.commit(Pending(flight, outcome, may_chain, position))
+                return self.commit(PendingOutcome(flight, outcome, may_chain, position))
             case Concluded():
                 logger.warning(
                     "The late result of execution %s was dropped", flight.claimed.execution.id
@@ -239,7 +239,7 @@ class Performer:
             return None
         return self._identity.chaining(token, self._environment.settings.queue_limits)
 
-    def commit(self, pending: Pending) -> Flight | None:
+    def commit(self, pending: PendingOutcome) -> Flight | None:
         """Commit an outcome, now or with the next group; return a flight to run next.
 
         The committing thread keeps one of the next flights for itself: passing it to another thread
@@ -258,7 +258,7 @@ class Performer:
             raise
         return own
 
-    def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
+    def _commit_group(self, group: Sequence[PendingOutcome]) -> Flight | None:
         self.life.require()
         # Hold the token until the next claims are in the flights, or the heartbeat would release
         # them.
@@ -280,7 +280,9 @@ class Performer:
     def _report(self, flight: Flight, outcome: StepOutcome) -> None:
         """Commit an outcome on a thread that runs no steps."""
         try:
-            following = self.commit(Pending(flight, outcome, self._may_chain(flight.claimed)))
+            following = self.commit(
+                PendingOutcome(flight, outcome, self._may_chain(flight.claimed))
+            )
         except Crash:
             self._die()
             return
