@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from geneva_drive.engine.commit.dead_letters import report
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits.approvals.pending_request import PendingRequest
-from geneva_drive.engine.waits.approvals.reassignment import Escalation, escalate_pending
+from geneva_drive.engine.waits.approvals.reassignment import EscalatedRequest, escalate_pending
 from geneva_drive.states import ApprovalState, DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
@@ -60,7 +60,7 @@ def _escalate(
     store = environment.store
     wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow.id)
     escalations = [
-        Escalation(
+        EscalatedRequest(
             PendingRequest(workflow=workflow, approval=approval, people={}, now=now),
             approval.escalate_to,
         )
