@@ -74,10 +74,10 @@ class CreationRefused:
     workflow: WorkflowRecord
 
 
-Answer = Created | Existing | CreationRefused
+CreationResult = Created | Existing | CreationRefused
 
 
-def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
+def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> CreationResult:
     """Create a workflow in a transaction of its own, in as few round trips as possible.
 
     The same statement sends the hint to workers, if the database can do that.
@@ -108,7 +108,7 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
     return answer
 
 
-def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Answer:
+def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> CreationResult:
     """Create a workflow in the caller's transaction, which stays usable after a refusal."""
     for remaining in reversed(range(_MAX_TRIES)):
         found = _find(connection, store, new)
