@@ -53,7 +53,7 @@ class DocumentStep:
 
     def returned(self, returned: Any, decided: StepOutcome | None) -> StepOutcome:
         """Return the outcome of a body that returned; raises if the context gets too large."""
-        from geneva_drive.declarative.routes import Ended, Ending
+        from geneva_drive.declarative.routes import EndedStep, Ending
         from geneva_drive.declarative.runtime.step_end import StepEnd
 
         result: str | None = None
@@ -61,18 +61,18 @@ class DocumentStep:
         if isinstance(returned, StepEnd):
             end = returned
         else:  # the result of a child workflow, as typed JSON
-            end, result = StepEnd(Ended(Ending.EXECUTED)), returned
+            end, result = StepEnd(EndedStep(Ending.EXECUTED)), returned
         if isinstance(decided, Decided):
             outcome, result = decided.outcome, decided.result
         return self._routed(end, outcome, result)
 
     def timed_out(self, decided: Decided) -> StepOutcome:
         """Return the outcome of a wait for an event that did not come in time."""
-        from geneva_drive.declarative.routes import Ended, Ending, Fail
+        from geneva_drive.declarative.routes import EndedStep, Ending, Fail
         from geneva_drive.declarative.runtime.step_end import StepEnd
 
         reason = f"No event arrived at {self._node.name!r} in time."
-        end = StepEnd(Ended(Ending.TIMED_OUT, reason))
+        end = StepEnd(EndedStep(Ending.TIMED_OUT, reason))
         route = self._definition.route(self._node.name, end.ended)
         return decided if isinstance(route, Fail) else self._routed(end, decided.outcome, None)
 
