@@ -15,7 +15,7 @@ from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.nodes import approval, event_wait
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.nodes.step import is_method
 from geneva_drive.definition.options import options, policies
 from geneva_drive.definition.options.conditions import CancelCondition, WorkflowCondition
@@ -52,7 +52,7 @@ class ClassBody(dict[str, Any]):
 
 
 def _declares(value: Any) -> bool:
-    return chain.is_list_of_nodes(value) or isinstance(value, Declared | CancelCondition)
+    return chain.is_list_of_nodes(value) or isinstance(value, DeclaredNode | CancelCondition)
 
 
 def compile_class(
