@@ -40,7 +40,7 @@ def duty(every: timedelta) -> Duty:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedMinutes:
     """The minutes up to `until` in which executions ended, with their counts."""
 
     until: datetime
@@ -74,16 +74,16 @@ def _do_round(environment: Environment) -> DutyRound:
     return DutyRound(0, has_more=is_own and is_behind)
 
 
-def _count(connection: Connection, store: Store, start: datetime, end: datetime) -> _Counted:
+def _count(connection: Connection, store: Store, start: datetime, end: datetime) -> _CountedMinutes:
     """Count the ends in the next few minutes of a window; minutes without any are skipped."""
-    found = _Counted(end, [], [])
+    found = _CountedMinutes(end, [], [])
     while start < end:
         first = store.activity.first_end(connection, start, end)
         if first is None:
             return found
         minute = beginning_of(MINUTE, first)
         if len(found.minutes) == _MINUTES_PER_ROUND:
-            return _Counted(minute, found.minutes, found.counts)
+            return _CountedMinutes(minute, found.minutes, found.counts)
         start = minute + MINUTE
         found.minutes.append(minute)
         found.counts.extend(store.activity.count_ends(connection, minute, start))
@@ -95,7 +95,7 @@ def _save(
     store: Store,
     before: ActivityMarks,
     after: ActivityMarks,
-    counted: Sequence[_Counted],
+    counted: Sequence[_CountedMinutes],
     now: datetime,
 ) -> bool:
     if not store.activity.move_marks(connection, before, after):
