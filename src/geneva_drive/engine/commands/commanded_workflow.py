@@ -14,7 +14,7 @@ from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.engine.transitions.planned_executions import plan_node
-from geneva_drive.engine.transitions.wait_kinds import is_resting
+from geneva_drive.engine.transitions.wait_kinds import waits_externally
 from geneva_drive.errors import InvalidStateError, UnknownWorkflowClass
 from geneva_drive.states import ACTIVE_STEP_STATES, Request, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
@@ -124,14 +124,14 @@ class CommandedWorkflow:
         return next((e for e in self.active if e.state is StepState.IN_PROGRESS), None)
 
     @property
-    def is_resting(self) -> bool:
+    def waits_externally(self) -> bool:
         """True if only people or events can continue the workflow."""
-        return bool(self.active) and all(is_resting(one) for one in self.active)
+        return bool(self.active) and all(waits_externally(one) for one in self.active)
 
     @property
     def state(self) -> WorkflowState:
         """The state as readers see it."""
-        if self.workflow.state is WorkflowState.READY and self.is_resting:
+        if self.workflow.state is WorkflowState.READY and self.waits_externally:
             return WorkflowState.PAUSED
         return WorkflowState.PERFORMING if self.running else self.workflow.state
 

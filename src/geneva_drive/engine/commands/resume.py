@@ -76,7 +76,7 @@ def _ready(workflow: WorkflowRecord, **values: str) -> WorkflowMove:
 
 def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
     """Return the error for a workflow that waits for people or events; None for any other."""
-    if not subject.is_resting:
+    if not subject.waits_externally:
         return None
     first = subject.active[0]
     wait = wait_of(first)

@@ -16,7 +16,7 @@ from geneva_drive.engine.transitions.change import (
     ExecutionMove,
     ResumeRequest,
 )
-from geneva_drive.engine.transitions.wait_kinds import rests_on, wait_of
+from geneva_drive.engine.transitions.wait_kinds import is_external, wait_of
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.schema.records import WorkflowRecord
@@ -60,7 +60,7 @@ def _takes_effect(move: ExecutionMove) -> bool:
     """True if the execution is released now, after its decision came while it was held."""
     is_released = move.record.stop is not None and move.stop is None
     is_decided = move.record.state is StepState.SCHEDULED is move.state
-    return is_released and is_decided and rests_on(wait_of(move.record))
+    return is_released and is_decided and is_external(wait_of(move.record))
 
 
 def writes_of(store: Store, change: Change, now: datetime) -> Iterator[KeptWrite]:

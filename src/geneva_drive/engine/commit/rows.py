@@ -15,7 +15,7 @@ from geneva_drive.engine.transitions.wait_kinds import (
     EventWait,
     MomentWait,
     Wait,
-    rests_on,
+    is_external,
     wait_of,
 )
 from geneva_drive.serialization import typed_json
@@ -183,9 +183,9 @@ def _opened_waits(moves: Sequence[ExecutionMove]) -> int:
     opened = 0
     for move in moves:
         if move.state is StepState.WAITING and move.record.state is not StepState.WAITING:
-            opened += rests_on(move.wait)
+            opened += is_external(move.wait)
         elif move.record.state is StepState.WAITING and move.state is not StepState.WAITING:
-            opened -= rests_on(wait_of(move.record))
+            opened -= is_external(wait_of(move.record))
     return opened
 
 

@@ -103,7 +103,7 @@ def wait_of(record: ExecutionRecord) -> Wait | None:
     return None
 
 
-def rests_on(wait: Wait | None) -> bool:
+def is_external(wait: Wait | None) -> bool:
     """True if a workflow that has only such waits reads as paused: people or events continue it."""
     match wait:
         case ApprovalWait() | EventWait():
@@ -114,6 +114,6 @@ def rests_on(wait: Wait | None) -> bool:
             assert_never(wait)
 
 
-def is_resting(record: ExecutionRecord) -> bool:
+def waits_externally(record: ExecutionRecord) -> bool:
     """True if an execution waits for a person or an event."""
-    return record.state is StepState.WAITING and rests_on(wait_of(record))
+    return record.state is StepState.WAITING and is_external(wait_of(record))
