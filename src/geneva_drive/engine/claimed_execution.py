@@ -14,7 +14,7 @@ from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.storage.schema.records import (
@@ -96,7 +96,7 @@ def _with_document(environment: Environment, claimed: Claimed) -> Claimed:
 
 def _key_of(claimed: Claimed) -> NodeKey:
     """Return the key of an execution's stored node; all workers of a batch share one node."""
-    return claimed.workflow.id, whole_of(claimed.execution)
+    return claimed.workflow.id, graph_node_id(claimed.execution)
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:

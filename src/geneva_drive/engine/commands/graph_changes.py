@@ -18,7 +18,7 @@ from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.node_states import status_of_all
 from geneva_drive.engine.graphs.successors import plan_graph_node
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.change import Change, NewExecution, WorkflowMove, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.engine.transitions.partitions import latest_attempts
@@ -136,7 +136,7 @@ def _expanded(connection: Connection, store: Store, workflow_id: Key) -> dict[st
     expansions = store.expansions.of(connection, workflow_id)
     found = {}
     for record in store.attempts.latest(connection, list(firsts.values())):
-        key = whole_of(record)
+        key = graph_node_id(record)
         # A batch that was skipped has one idle worker and no counts.
         found[key] = record._replace(node_id=key)
         if key in expansions:
@@ -147,7 +147,7 @@ def _expanded(connection: Connection, store: Store, workflow_id: Key) -> dict[st
 
 def _id_of(subject: CommandedWorkflow, record: ExecutionRecord) -> str:
     if record.is_worker:
-        return whole_of(record)
+        return graph_node_id(record)
     return record.node_id if subject.nodes is None else subject.nodes.id_of(record)
 
 

@@ -81,7 +81,7 @@ class BatchWorker:
 _VALUES = ("start", "end", "metadata", "item")
 
 
-def whole_of(record: ExecutionRecord) -> str:
+def graph_node_id(record: ExecutionRecord) -> str:
     """Return the batch or map that an execution is a worker of; else its own node."""
     return expansion_of(record.share) or record.node_id
 

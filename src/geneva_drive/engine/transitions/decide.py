@@ -129,28 +129,28 @@ def _pass(
         case Routed():
             return ended.follow_route(outcome)
         case Decided():
-            return _decide_approval(ended, outcome)
+            return _after_wait(ended, outcome)
         case Expanded():  # `engine/graphs` plans its workers
             return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS))
         case _:
             assert_never(outcome)
 
 
-def _decide_approval(ended: EndedExecution, decided: Decided) -> Change:
+def _after_wait(ended: EndedExecution, decided: Decided) -> Change:
     match decided.then:
         case AfterDecision.CONTINUE:
-            return ended.advance(_end_approval(ended, StepState.COMPLETED, decided))
+            return ended.advance(_end_wait(ended, StepState.COMPLETED, decided))
         case AfterDecision.CANCEL:
-            end = _end_approval(ended, StepState.COMPLETED, decided)
+            end = _end_wait(ended, StepState.COMPLETED, decided)
             return ended.close(end, WorkflowState.CANCELED)
         case AfterDecision.PAUSE:
-            end = _end_approval(ended, StepState.FAILED, decided)
+            end = _end_wait(ended, StepState.FAILED, decided)
             return ended.pause(end, decided.outcome)
         case _:
             assert_never(decided.then)
 
 
-def _end_approval(ended: EndedExecution, state: StepState, decided: Decided) -> ExecutionMove:
+def _end_wait(ended: EndedExecution, state: StepState, decided: Decided) -> ExecutionMove:
     return ended.end(state, decided.outcome, result=decided.result)
 
 

@@ -36,7 +36,7 @@ class EndedExecution:
     ) -> None:
         self._definition = definition
         self.workflow = workflow
-        self.execution = position.reached_by(execution) if position else execution
+        self.execution = position.applied_to(execution) if position else execution
         self._position = position
         self._now = now
         self._in_graph = in_graph

@@ -53,7 +53,7 @@ class LoopPosition:
             progress=record.progress,
         )
 
-    def reached_by(self, record: ExecutionRecord) -> ExecutionRecord:
+    def applied_to(self, record: ExecutionRecord) -> ExecutionRecord:
         """Return `record` with this position.
 
         If the loop has advanced, its failures are cleared: only failures in a row, at the same

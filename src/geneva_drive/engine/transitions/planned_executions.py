@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.states import is_done
@@ -124,7 +124,7 @@ def ancestry_mismatches(
             continue  # removed from the graph
         above = [done.get(parent) for parent in parents[node_id]]
         for record in records:
-            own = record.step_name if record.is_partition else whole_of(record)
+            own = record.step_name if record.is_partition else graph_node_id(record)
             if record.ancestry_hash not in (None, ancestry_hash(own, above)):
                 wrong.append(record)
     return wrong
