@@ -307,7 +307,7 @@ class Performer:
 
     def _note_freed(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> None:
         for flight, _ in landed:
-            for key in executor.freed_by(flight.run, flight.claimed):
+            for key in executor.freed_limit_keys(flight.run, flight.claimed):
                 self.freed.put(key)
                 self._on_free()
 

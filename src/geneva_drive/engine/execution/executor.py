@@ -90,7 +90,7 @@ def _run(
         return Concluded(ended)
     if ignores_limits:
         run.wanted = ()
-    refused = _ask_for_slots(run, environment, claimed)
+    refused = _take_slots(run, environment, claimed)
     if refused is not None:
         return Committed(refused.applied, has_run=False)
     if run.needs_transaction and run.loop is not None:
@@ -162,7 +162,7 @@ def _wait(
     return Committed(applied)
 
 
-def _ask_for_slots(run: StepRun, environment: Environment, claimed: Claimed) -> SlotRefused | None:
+def _take_slots(run: StepRun, environment: Environment, claimed: Claimed) -> SlotRefused | None:
     if not run.wanted and claimed.execution.limit_key is None:
         return None
     refused = admission.admit(environment, claimed, run.wanted)
@@ -171,7 +171,7 @@ def _ask_for_slots(run: StepRun, environment: Environment, claimed: Claimed) -> 
     return refused
 
 
-def freed_by(run: StepRun | None, claimed: Claimed) -> Set[str]:
+def freed_limit_keys(run: StepRun | None, claimed: Claimed) -> Set[str]:
     """Return the keys of limits that may have room once this execution has left its thread."""
     wanted = run.wanted if run else ()
     waited_for = claimed.execution.limit_key

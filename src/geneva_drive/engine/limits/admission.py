@@ -41,7 +41,7 @@ class SlotRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unknown:
+class _MissingLimits:
     """Limits without a row yet."""
 
     keys: Sequence[str]
@@ -56,8 +56,10 @@ def admit(
     """
     store = environment.store
     while True:
-        answer = store.write(lambda connection: _ask(connection, environment, claimed, wanted))
-        if not isinstance(answer, _Unknown):
+        answer = store.write(
+            lambda connection: _try_to_admit(connection, environment, claimed, wanted)
+        )
+        if not isinstance(answer, _MissingLimits):
             return answer
         for key in answer.keys:
             _create(store, key)
@@ -69,14 +71,14 @@ def _create(store: Store, key: str) -> None:
         store.write(lambda connection: store.limits.insert(connection, key))
 
 
-def _ask(
+def _try_to_admit(
     connection: Connection, environment: Environment, claimed: Claimed, wanted: Sequence[WantedSlot]
-) -> SlotRefused | _Unknown | None:
+) -> SlotRefused | _MissingLimits | None:
     store = environment.store
     records = store.limits.lock(connection, [one.key for one in wanted])
-    unknown = [one.key for one in wanted if one.key not in records]
-    if unknown:
-        return _Unknown(unknown)
+    missing = [one.key for one in wanted if one.key not in records]
+    if missing:
+        return _MissingLimits(missing)
     now = environment.clock.now()  # after the wait for the locks, which may have taken a while
     for one in wanted:
         room = measure(connection, store, records[one.key], one.limit, now, most=1)

@@ -12,7 +12,7 @@ from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
 # A full limit is checked again this soon, because a worker with a slot may have died.
-LOOK_AGAIN = timedelta(seconds=5)
+RECHECK_DELAY = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def measure(
         if left <= free:
             # If both bounds are reached, the later moment counts.
             later = more_at if left == free else now
-            free, more_at = left, max(later, now + LOOK_AGAIN)
+            free, more_at = left, max(later, now + RECHECK_DELAY)
     return Room(free, more_at)
 
 

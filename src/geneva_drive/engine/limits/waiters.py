@@ -10,7 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.definition import registry
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits.capacity import LOOK_AGAIN, measure
+from geneva_drive.engine.limits.capacity import RECHECK_DELAY, measure
 from geneva_drive.storage.schema.records import Key, LimitRecord, LimitUse
 from geneva_drive.storage.statements.parked_executions import ALL, Among, LetGo
 from geneva_drive.storage.store import Store
@@ -44,7 +44,7 @@ def waiting(environment: Environment, key: str, passed_over: Collection[Key]) ->
     )
 
 
-def look(
+def wake(
     environment: Environment,
     keys: Collection[str],
     queues: Sequence[str] | None = None,
@@ -59,7 +59,7 @@ def look(
     store = environment.store
     served = store.parked_executions.is_served(registry.types(), queues)
 
-    def wake(connection: Connection) -> list[LetGo]:
+    def wake_all(connection: Connection) -> list[LetGo]:
         records = store.limits.lock(connection, keys).values()
         now = environment.clock.now()
         return [
@@ -68,7 +68,7 @@ def look(
             if record.wakes_at is not None
         ]
 
-    gone = store.write(wake)
+    gone = store.write(wake_all)
     if any(one.others for one in gone):
         environment.wakeups.ring()  # the caller claims the served ones itself
     return sum(map(sum, gone))
@@ -89,12 +89,12 @@ def _wake(
     wakes_at = None
     if store.parked_executions.any_waits(connection, key, among.passed_over):
         # A woken execution may never take its slot: it may be canceled or skipped.
-        again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
+        again = min(room.more_at, now + RECHECK_DELAY) if room.free else room.more_at
         wakes_at = max(again, now + _REST)  # the woken executions ask for their slots first
     elif among.passed_over and store.parked_executions.any_waits(connection, key):
         # The database refused to change the rest. Another worker, or this one after a restart, may
         # succeed.
-        wakes_at = now + LOOK_AGAIN
+        wakes_at = now + RECHECK_DELAY
     store.limits.change(connection, key, wakes_at=wakes_at)
     return gone
 
