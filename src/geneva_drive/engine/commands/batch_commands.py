@@ -88,7 +88,7 @@ def set_parallelism(
 ) -> Change:
     """Change how many workers of a batch or map run at once; running ones continue."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("change the parallelism of")
+        raise subject.refusal("change the parallelism of")
     if subject.nodes is None:
         raise InvalidStateError("This workflow has neither a batch nor a map.")
     record = subject.nodes.expansion(step)

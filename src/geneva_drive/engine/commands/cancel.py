@@ -15,7 +15,7 @@ def cancel(subject: CommandedWorkflow, reason: str | None, *, force: bool) -> Ch
     ends at once: the running step loses its claim, and its outcome is dropped.
     """
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("cancel")
+        raise subject.refusal("cancel")
     if subject.running and not force:
         return request_stop(subject, Request.CANCEL, reason)
     by = Outcome.CANCELED_BY_OPERATOR

@@ -135,11 +135,11 @@ class CommandedWorkflow:
             return WorkflowState.PAUSED
         return WorkflowState.PERFORMING if self.running else self.workflow.state
 
-    def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
+    def refusal(self, verb: str, way_out: str = "") -> InvalidStateError:
         return InvalidStateError(f"Cannot {verb} a {self.state} workflow.{way_out}")
 
-    def refuse_running(self, verb: str) -> InvalidStateError:
-        return self.refuse(
+    def refusal_while_running(self, verb: str) -> InvalidStateError:
+        return self.refusal(
             f"{verb} a step of",
             " A running step is not interrupted: pause the workflow, and try again once the step "
             "has stopped.",

@@ -40,7 +40,7 @@ def freeze(
     """Store the class's graph for one workflow, which follows the stored graph from then on."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("freeze the graph of")
+        raise subject.refusal("freeze the graph of")
     change = Change(record=workflow, workflow=unchanged(workflow), freezes_graph=True)
     if workflow.has_graph:
         return change
@@ -91,9 +91,9 @@ def replace_graph(
             "Store one with freeze_dag() first."
         )
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("import a graph into")
+        raise subject.refusal("import a graph into")
     if subject.running:
-        raise subject.refuse(
+        raise subject.refusal(
             "import a graph into", " Pause it, and import when the running nodes have ended."
         )
     former = store.graphs.get(connection, workflow.id)

@@ -34,7 +34,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, is_worker_share
 def resume(subject: CommandedWorkflow, nodes: GraphNodes, context: str | None) -> Change:
     """Release held executions, and run every failed or paused node again."""
     stopped = [one for one in _undone(subject, nodes) if nodes.blocks_workflow(one)]
-    planned = _in_turn(nodes.plan_attempts(stopped))
+    planned = _as_pending(nodes.plan_attempts(stopped))
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
     return _continue(
         subject,
@@ -62,13 +62,13 @@ def reattempt(
             f"is done already. Start another workflow to run that part again."
         )
     planned = nodes.plan_attempts(own, rewind=rewind)
-    if _is_asked_to_pause(subject):
-        return _stay_held(subject, Successors(), (), _in_turn(planned))
+    if _is_pause_requested(subject):
+        return _stay_held(subject, Successors(), (), _as_pending(planned))
     if len(own) == len(undone):
         return _continue(
             subject,
             Successors(),
-            planned=_in_turn(planned),
+            planned=_as_pending(planned),
             moves=release_executions(subject.active, subject.now),
         )
     # Other nodes have failed too: pause the workflow again once this one has ended.
@@ -81,10 +81,10 @@ def reattempt(
         paused_reason=None,
         paused_step_name=next(one for one in undone if one not in own).step_name,
     )
-    return Change(record=workflow, workflow=held, schedule=tuple(_in_turn(planned)))
+    return Change(record=workflow, workflow=held, schedule=tuple(_as_pending(planned)))
 
 
-def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
+def _as_pending(planned: Iterable[NewExecution]) -> list[NewExecution]:
     """Make workers of a batch or map pending; `after_command` starts those that may run."""
     return [
         replace(new, state=StepState.PENDING) if is_worker_share(new.share) else new
@@ -109,7 +109,7 @@ def pass_over(
     following = nodes.after({node_id: first.ancestry_hash})
     has_others = len(failed) < len(undone)
     is_held = subject.workflow.state is WorkflowState.PAUSED or _is_held_by_failure(subject)
-    stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
+    stays_held = _is_pause_requested(subject) or (has_others and is_held)
     if stays_held and not following.is_over:
         return _stay_held(subject, following, skipped, recorded)
     kept = [
@@ -176,7 +176,7 @@ def _not_undone(nodes: GraphNodes, node_id: str, verb: str, way_out: str = "") -
 
 def _refuse_over(subject: CommandedWorkflow, verb: str) -> None:
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse(f"{verb} a node of")
+        raise subject.refusal(f"{verb} a node of")
     if subject.workflow.requested is Request.CANCEL:
         raise InvalidStateError(
             f"Cannot {verb} a node of this workflow: it will be canceled as soon as the running "
@@ -190,7 +190,7 @@ def _is_held_by_failure(subject: CommandedWorkflow) -> bool:
     return is_asked and subject.workflow.paused_step_name is not None
 
 
-def _is_asked_to_pause(subject: CommandedWorkflow) -> bool:
+def _is_pause_requested(subject: CommandedWorkflow) -> bool:
     """True if an operator's pause waits for running nodes to end."""
     is_asked = subject.workflow.requested is Request.PAUSE
     return is_asked and not _is_held_by_failure(subject)
@@ -206,7 +206,7 @@ def rewind(
     check_rewindable(nodes.definition_of(node_id), position, name)
     own = [one for one in subject.active if nodes.id_of(one) == node_id]
     if any(one.state is StepState.IN_PROGRESS for one in own):
-        raise subject.refuse_running("rewind")
+        raise subject.refusal_while_running("rewind")
     tried = own or [one for one in _undone(subject, nodes) if nodes.id_of(one) == node_id]
     if not tried:
         raise InvalidStateError(f"Cannot rewind step {name!r}: it {_state_text(nodes, node_id)}.")

@@ -15,7 +15,7 @@ def pause(subject: CommandedWorkflow, reason: str | None) -> Change:
     out when the step ends. A loop sees the request at its next checkpoint.
     """
     if subject.workflow.state is not WorkflowState.READY:
-        raise subject.refuse("pause")
+        raise subject.refusal("pause")
     if subject.running:
         if subject.workflow.requested is not None:
             return Change(record=subject.workflow, workflow=unchanged(subject.workflow))

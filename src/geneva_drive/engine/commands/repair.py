@@ -33,7 +33,7 @@ def reattempt(
     if subject.nodes is not None:
         return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind, verb=verb)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse(f"{verb} a step of")
+        raise subject.refusal(f"{verb} a step of")
     definition = subject.require_definition()
     node = definition.require(step)
     _check_undone(subject, node, verb, f"To go on at a step of your choice, {_RESUME_AT}.")
@@ -90,7 +90,7 @@ def rewind(subject: CommandedWorkflow, step: object, position: LoopPosition | No
     """Move a resumable step to `position` or its start; a paused workflow stays paused."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("rewind a step of")
+        raise subject.refusal("rewind a step of")
     if subject.nodes is not None:
         return graph_commands.rewind(subject, subject.nodes, step, position)
     definition = subject.require_definition()
@@ -114,7 +114,7 @@ def pass_over(subject: CommandedWorkflow, step: object | None, passage: PassedSt
     """Pass over the step that is next or has failed, and continue with the one after it."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse(f"{passage.verb} a step of")
+        raise subject.refusal(f"{passage.verb} a step of")
     if subject.nodes is not None:
         return graph_commands.pass_over(subject, subject.nodes, step, passage)
     definition = subject.require_definition()
@@ -145,7 +145,7 @@ def _present_step(
     """Return the step that is next; refuse another step, and a running one."""
     wanted = None if step is None else definition.require(step)
     if subject.running:
-        raise subject.refuse_running(verb)
+        raise subject.refusal_while_running(verb)
     name = subject.workflow.next_step_name or ""
     present = definition.get(name)
     if present is None:

@@ -46,11 +46,11 @@ def reset_for_retry(
     store, now = environment.store, environment.clock.now()
     subject = lock_subject(connection, store, workflow_id, now)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("reset a step of")
+        raise subject.refusal("reset a step of")
     running = running_attempts(subject, wanted.step)
     if running and not wanted.force:
         _refuse_living(connection, environment, running)
-    endings = [_given_up(one, subject.definition, wanted, audit) for one in running]
+    endings = [_lost_run(one, subject.definition, wanted, audit) for one in running]
     taken = commit.apply(connection, store, endings, environment.clock, read_back=True)
 
     def decide(subject: CommandedWorkflow) -> Change:
@@ -64,15 +64,15 @@ def reset_for_retry(
 
 def running_attempts(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
     """Return the attempts at a step, or at partitions of it, that a worker holds."""
-    return [one for one in _standing(subject, step) if one.state is StepState.IN_PROGRESS]
+    return [one for one in _latest_at(subject, step) if one.state is StepState.IN_PROGRESS]
 
 
 def has_failed(subject: CommandedWorkflow, step: object) -> bool:
     """True if a step, or a partition of it, needs another attempt."""
-    return any(one.state in UNDONE_STEP_STATES for one in _standing(subject, step))
+    return any(one.state in UNDONE_STEP_STATES for one in _latest_at(subject, step))
 
 
-def _standing(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
+def _latest_at(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
     """Return the latest attempt at a step, or those at its partitions."""
     # The `attempts` of a dynamic workflow are only the unsuccessful ones.
     tried = {one.id: one for one in (*subject.attempts, *subject.active)}.values()
@@ -99,7 +99,7 @@ def _refuse_living(
             )
 
 
-def _given_up(
+def _lost_run(
     record: ExecutionRecord, definition: Definition | None, wanted: Reset, audit: AuditEntry
 ) -> EndedRun:
     why = f"It was reset by {audit.actor} before it ended."

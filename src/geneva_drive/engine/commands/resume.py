@@ -35,7 +35,7 @@ def resume(subject: CommandedWorkflow, merged: MergedContext | None = None) -> C
     # A requested pause has not taken effect yet, and is only withdrawn.
     is_requested = subject.running is not None and workflow.requested is Request.PAUSE
     if not is_requested and workflow.state is not WorkflowState.PAUSED:
-        raise _refuse_waiting(subject) or subject.refuse("resume")
+        raise _external_wait_refusal(subject) or subject.refusal("resume")
     if merged is not None and merged.before != workflow.context:
         raise ContextChanged(workflow.context)
     context = merged.after if merged else None
@@ -74,7 +74,7 @@ def _ready(workflow: WorkflowRecord, **values: str) -> WorkflowMove:
     )
 
 
-def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
+def _external_wait_refusal(subject: CommandedWorkflow) -> InvalidStateError | None:
     """Return the error for a workflow that waits for people or events; None for any other."""
     if not subject.waits_externally:
         return None
@@ -102,14 +102,14 @@ def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
 def resume_at(subject: CommandedWorkflow, step: object) -> Change:
     """Continue a chain at any step, before or after the present one."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("resume")
+        raise subject.refusal("resume")
     if subject.nodes is not None:
         raise InvalidStateError(
             "Cannot resume a graph at one node: several may be next. To run a failed node again, "
             "use reattempt; to pass over a node, use skip."
         )
     if subject.running:
-        raise subject.refuse(
+        raise subject.refusal(
             "resume", " Pause it, and choose the step when the running one has ended."
         )
     definition = subject.require_definition()
