@@ -12,7 +12,7 @@ from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     OUTSIDE_BODY,
     ConnectionLost,
-    Repeats,
+    Retries,
     RollBack,
     apply_ending,
     outcome_of,
@@ -30,7 +30,7 @@ def run_loop(
     run: StepRun, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     """Run a loop whose items commit with its cursor; after a rollback, continue from the cursor."""
-    repeats, completed = Repeats(environment), loop.run.state.completed
+    retries, completed = Retries(environment), loop.run.state.completed
     while True:
         run.has_begun = False
         failed: Exception
@@ -41,7 +41,7 @@ def run_loop(
         except OUTSIDE_BODY as error:
             failed = error
         else:
-            repeats.are_over()
+            retries.end()
             return committed
         # A checkpoint may have been committed although its answer was lost: read the row.
         execution = environment.store.read(
@@ -59,8 +59,8 @@ def run_loop(
         except InvalidInput as unreadable:
             return Concluded(run.conclude(Failed(unreadable)))
         if loop.run.state.completed > completed:
-            repeats, completed = Repeats(environment), loop.run.state.completed
-        ended = repeats.after(failed, has_begun=run.has_begun)
+            retries, completed = Retries(environment), loop.run.state.completed
+        ended = retries.after(failed, has_begun=run.has_begun)
         if ended is not None:
             is_concluded = isinstance(failed, RollBack) and failed.is_concluded
             outcome = outcome_of(run, ended, is_concluded=is_concluded)

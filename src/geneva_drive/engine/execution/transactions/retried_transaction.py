@@ -71,7 +71,7 @@ class ConnectionLost(RollBack):
         super().__init__(Failed(trouble))
 
 
-class Repeats:
+class Retries:
     """Decides whether a rolled back transaction runs again, and waits before it does."""
 
     def __init__(self, environment: Environment) -> None:
@@ -122,7 +122,7 @@ class Repeats:
         self._wait.give_up(trouble)
         return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
 
-    def are_over(self) -> None:
+    def end(self) -> None:
         self._wait.is_over()
 
 
@@ -130,20 +130,20 @@ def run_retried(
     transaction: Callable[[], Committed], run: StepRun, environment: Environment, claimed: Claimed
 ) -> Concluded | Committed:
     """Run a transaction, and retry it while the database is in trouble, for at most a lease."""
-    repeats = Repeats(environment)
+    retries = Retries(environment)
     while True:
         is_concluded = run.has_begun = False
         try:
             committed = transaction()
         except RollBack as rolled_back:
             is_concluded = rolled_back.is_concluded
-            ended = repeats.after(rolled_back, has_begun=True)
+            ended = retries.after(rolled_back, has_begun=True)
         except OUTSIDE_BODY as error:
             if _was_committed(environment, claimed):
                 return Committed(None)
-            ended = repeats.after(error, has_begun=run.has_begun)
+            ended = retries.after(error, has_begun=run.has_begun)
         else:
-            repeats.are_over()
+            retries.end()
             return committed
         if ended is not None:
             return Concluded(outcome_of(run, ended, is_concluded=is_concluded))
