@@ -26,7 +26,7 @@ from geneva_drive.engine.execution.bodies import loop_of
 from geneva_drive.engine.execution.document_outcome import document_step
 from geneva_drive.engine.execution.exception_outcome import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
-from geneva_drive.engine.execution.wait_result import NOTHING, Arrival
+from geneva_drive.engine.execution.wait_result import NO_RESULT, WaitResult
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
 from geneva_drive.engine.loops.early_stops import EarlyStops
@@ -98,7 +98,7 @@ class StepRun:
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
-        self._arrival = NOTHING  # the result of the node's wait; set by prepare()
+        self._wait_result = NO_RESULT  # the result of the node's wait; set by prepare()
         self.document = document_step(environment, claimed, definition, self._node)
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
@@ -126,7 +126,7 @@ class StepRun:
         if self._node.is_removed:
             return Skipped(Outcome.SKIPPED_BY_REMOVAL)
         try:
-            ended = self._check_conditions(self._node) or self._arrive(self._node)
+            ended = self._check_conditions(self._node) or self._read_wait_result(self._node)
             if ended is None:
                 self.loop = self._find_loop(self._node)
                 self.wanted = self._want_slots(self._node)
@@ -145,18 +145,18 @@ class StepRun:
         call = partial(self._call_once, arguments=())
         return loop_of(environment, claimed, definition, node, self._early_stops, call)
 
-    def _arrive(self, node: Node) -> StepOutcome | None:
+    def _read_wait_result(self, node: Node) -> StepOutcome | None:
         """Keep the result of the node's wait; return the outcome if the body is not to run."""
         if not node.waits:
             return None
-        arrived = wait_result.arrive(
+        found = wait_result.find(
             self._environment, self._claimed.execution, self._definition, node, self._instance
         )
-        if isinstance(arrived, Decided) and self.document is not None:
-            return self.document.timed_out(arrived)
-        if not isinstance(arrived, Arrival):
-            return arrived
-        self._arrival = arrived
+        if isinstance(found, Decided) and self.document is not None:
+            return self.document.timed_out(found)
+        if not isinstance(found, WaitResult):
+            return found
+        self._wait_result = found
         return None
 
     def run_body(
@@ -208,9 +208,9 @@ class StepRun:
         if node.expands and not self._claimed.execution.is_worker:
             return self._expanded(node, result)
         if self.document is not None:
-            return self.document.returned(result, self._arrival.outcome)
-        if self._arrival.outcome is not None:
-            return self._arrival.outcome
+            return self.document.returned(result, self._wait_result.outcome)
+        if self._wait_result.outcome is not None:
+            return self._wait_result.outcome
         return Returned(self._kept(node, result), self._chosen(node, result))
 
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
@@ -326,9 +326,9 @@ class StepRun:
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         environment, execution = self._environment, self._claimed.execution
-        given = self._arrival.given + arguments
+        combined = self._wait_result.arguments + arguments
         returned = bodies.call(
-            environment, execution, self._definition, node, self._instance, given
+            environment, execution, self._definition, node, self._instance, combined
         )
         # Even a plain function may return a coroutine, which has not started yet.
         if not inspect.iscoroutine(returned):

@@ -18,46 +18,46 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class WaitResult:
     """The arguments that a wait adds to the body, and the outcome once the body has returned."""
 
-    given: tuple[Any, ...] = ()
+    arguments: tuple[Any, ...] = ()
     outcome: StepOutcome | None = None  # None: the body's return value decides
 
 
-NOTHING = Arrival()
+NO_RESULT = WaitResult()
 
 
-def arrive(
+def find(
     environment: Environment,
     execution: ExecutionRecord,
     definition: Definition,
     node: Node,
     instance: Workflow[Any, Any],
-) -> Arrival | StepOutcome:
+) -> WaitResult | StepOutcome:
     """Return the wait's arguments for the body, or an outcome if the body is not to run.
 
     Raises `WaitPlanned` if the node has to wait first. The terms of a wait may call user code.
     """
     if node.is_approval:
-        return _decided(environment, execution, definition, node, instance)
+        return _approval_result(environment, execution, definition, node, instance)
     if node.is_event_wait:
-        brought = heard_events.find(environment, execution, node, instance)
-        if brought is None:
+        received = heard_events.find(environment, execution, node, instance)
+        if received is None:
             return heard_events.timed_out(definition, node)
-        return Arrival((brought,), heard_events.outcome_of(brought, definition, node))
+        return WaitResult((received,), heard_events.outcome_of(received, definition, node))
     if node.until is not None:
-        return moments.plan(environment, execution, node.until, instance) or NOTHING
-    return NOTHING
+        return moments.plan(environment, execution, node.until, instance) or NO_RESULT
+    return NO_RESULT
 
 
-def _decided(
+def _approval_result(
     environment: Environment,
     execution: ExecutionRecord,
     definition: Definition,
     node: Node,
     instance: Workflow[Any, Any],
-) -> Arrival:
+) -> WaitResult:
     request = approvals.decided_request(environment, execution)
     if request is None:
         prepare = node.terms.prepare
@@ -65,7 +65,7 @@ def _decided(
         plan = approvals.plan(environment, execution, node.terms, instance)
         raise WaitPlanned(plan, prepared)
     decision = approvals.decision_of(request, node.terms)
-    return Arrival((decision,), approvals.outcome_of(decision, definition, node))
+    return WaitResult((decision,), approvals.outcome_of(decision, definition, node))
 
 
 def has_waited(environment: Environment, execution: ExecutionRecord, node: Node) -> bool:
