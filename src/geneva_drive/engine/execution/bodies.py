@@ -48,9 +48,9 @@ def call(
         case AggregateStep(function=function):
             return function(instance, results_for(environment, execution, node), *arguments)
         case MapStep() | ChildMap() if not execution.is_worker:
-            return _items(node, instance)
+            return _map_items(node, instance)
         case MapStep(function=function):
-            return function(instance, _item(execution), *arguments)
+            return function(instance, _item_of(execution), *arguments)
         case BranchStep(step=step):
             return _branch(environment, execution, definition, step, instance)
         case Step(function=function):
@@ -117,14 +117,14 @@ def _branch(
     return ended
 
 
-def _items(node: Node, instance: Workflow[Any, Any]) -> Any:
+def _map_items(node: Node, instance: Workflow[Any, Any]) -> Any:
     """Return the items of a map: the kept result of a step, or the result of its callable."""
     if node.items_from is not None:
         return instance.result_of(node.items_from)
     return node.items.call(instance)
 
 
-def _item(execution: ExecutionRecord) -> Any:
+def _item_of(execution: ExecutionRecord) -> Any:
     return typed_json.load(BatchWorker.of(execution).item)
 
 
@@ -132,7 +132,7 @@ def _for_item(child: Child, execution: ExecutionRecord) -> Child:
     """Return a node's child; in a map, callables for its hero and context get the item too."""
     if not execution.is_worker:
         return child
-    item = _item(execution)
+    item = _item_of(execution)
     hero, context = child.hero, child.context
     return replace(
         child,
@@ -167,11 +167,11 @@ def loop_of(
         node,
         early_stops,
         interval=batch.expansion.checkpoint_interval,
-        source=lambda: _divided_by(batch, call),
+        source=lambda: _batches_of(batch, call),
     )
 
 
-def _divided_by(batch: Node, call: Callable[[Node], Any]) -> Batches:
+def _batches_of(batch: Node, call: Callable[[Node], Any]) -> Batches:
     """Call the body of a batch again, to get the query or file that a worker reads."""
     if batch.is_worker:
         return Batches()

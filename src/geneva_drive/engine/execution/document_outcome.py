@@ -90,7 +90,9 @@ class DocumentStep:
         return ContextUpdate(changes, before, after)
 
     def _routed(self, end: StepEnd, outcome: Outcome, result: str | None) -> Routed:
-        next_step, verdict, reason = _where(self._definition.route(self._node.name, end.ended))
+        next_step, verdict, reason = _destination(
+            self._definition.route(self._node.name, end.ended)
+        )
         return Routed(
             next_step=next_step,
             outcome=outcome,
@@ -120,7 +122,7 @@ class DocumentStep:
         return typed_json.dump({**former, **kept})
 
 
-def _where(route: Route) -> tuple[str | None, str | None, str | None]:
+def _destination(route: Route) -> tuple[str | None, str | None, str | None]:
     """Return the next step, or the result and the reason of a workflow that finishes."""
     from geneva_drive.declarative.routes import EndBranch, Fail, FinishWorkflow, GoTo
 

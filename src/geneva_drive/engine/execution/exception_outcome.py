@@ -53,7 +53,7 @@ def react(
     try:
         for key, policy in _policies(definition, node):
             if policy.matches(error):
-                return _by_policy(policy, key, error, details, instance, execution, timed_out)
+                return _apply_policy(policy, key, error, details, instance, execution, timed_out)
     except FlowControl as signal:
         return of_signal(signal, details)
     except (KeyboardInterrupt, SystemExit, TroubleLasts):
@@ -90,7 +90,7 @@ def _policies(definition: Definition, node: Node) -> Iterator[tuple[str, Policy]
         yield f"class.{number}", policy
 
 
-def _by_policy(
+def _apply_policy(
     policy: Policy,
     key: str,
     error: BaseException,

@@ -60,15 +60,15 @@ def execute(
         try:
             return _run(run, environment, claimed, may_chain, ignores_limits=ignores_limits)
         except WaitPlanned as planned:
-            prepared = _prepared(run, planned)
+            prepared = _prepare_wait(run, planned)
             if isinstance(prepared, Failed):
                 return Concluded(run.conclude(prepared))
-            wait = partial(_wait, environment, claimed, planned, prepared)
+            wait = partial(_begin_wait, environment, claimed, planned, prepared)
             return run_retried(wait, run, environment, claimed)
     except TroubleLasts as lasts:
         # A transactional loop is where its last commit left it.
         position = None if run.needs_transaction else run.position
-        return Concluded(_released(run, lasts), position)
+        return Concluded(_release(run, lasts), position)
     finally:
         run.close()
 
@@ -100,7 +100,7 @@ def _run(
     return _run_plainly(run, claimed)
 
 
-def _released(run: StepRun, lasts: TroubleLasts) -> StepOutcome:
+def _release(run: StepRun, lasts: TroubleLasts) -> StepOutcome:
     """Release an execution that waited for the database too long; it runs again, uncounted.
 
     If the database is busy for very long, the step itself may be the cause: its query always takes
@@ -129,7 +129,7 @@ def _run_plainly(run: StepRun, claimed: Claimed) -> Concluded:
 PreparedWait = tuple[ContextUpdate | None, str | None]
 
 
-def _prepared(run: StepRun, planned: WaitPlanned) -> PreparedWait | Failed:
+def _prepare_wait(run: StepRun, planned: WaitPlanned) -> PreparedWait | Failed:
     """Return what a document's step writes before it waits."""
     if run.document is None or planned.prepared is None:
         return None, None
@@ -139,7 +139,7 @@ def _prepared(run: StepRun, planned: WaitPlanned) -> PreparedWait | Failed:
         return Failed(error)
 
 
-def _wait(
+def _begin_wait(
     environment: Environment, claimed: Claimed, planned: WaitPlanned, prepared: PreparedWait
 ) -> Committed:
     """Open the wait and make its node wait, in one transaction without user code."""

@@ -31,7 +31,7 @@ def commit_endings(
     the workflows' locks. Each path is a transaction of its own, because locks are taken in order
     only within one. Raises if the database is unavailable; the caller tries again.
     """
-    fast = _complete(environment, endings, chaining)
+    fast = _complete_plain(environment, endings, chaining)
     if len(fast) < len(endings):
         fast |= _complete_nodes(environment, endings, chaining)
     rest = [ending for ending in endings if ending.execution_id not in fast]
@@ -51,7 +51,7 @@ def _commit(
         return _apply(environment, endings, chaining)
     except Exception as error:
         # Any exception, even a bug of ours: one outcome must not fail its whole group.
-        if _may_pass(environment, error):
+        if _may_commit_later(environment, error):
             raise
         if len(endings) > 1:
             middle = len(endings) // 2
@@ -73,14 +73,14 @@ def _fail(environment: Environment, ending: EndedRun, error: Exception) -> Appli
         [applied] = _apply(environment, [replace(ending, outcome=refused)], None)
     except Exception as again:
         # Any exception here too: it must not fail the rest of the group.
-        if _may_pass(environment, again):
+        if _may_commit_later(environment, again):
             raise
         logger.exception("No outcome can be written for execution %s", ending.execution_id)
         return None
     return applied
 
 
-def _complete(
+def _complete_plain(
     environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     # One per workflow, because results are matched by workflow id. There may be two endings of a
@@ -93,7 +93,7 @@ def _complete(
     try:
         applied = plain_completions.complete(store, plain, now, chaining)
     except Exception as error:
-        if _may_pass(environment, error):
+        if _may_commit_later(environment, error):
             raise
         # One of them caused the error: the general path finds out which.
         logger.warning(
@@ -119,7 +119,7 @@ def _complete_nodes(
             lambda connection: node_completions.complete(connection, store, plain, clock, chaining)
         )
     except Exception as error:
-        if _may_pass(environment, error):
+        if _may_commit_later(environment, error):
             raise
         # A claim was lost, or one of them caused the error: the general path finds out which.
         logger.info(
@@ -150,7 +150,7 @@ def _apply(
     return applied
 
 
-def _may_pass(environment: Environment, error: Exception) -> bool:
+def _may_commit_later(environment: Environment, error: Exception) -> bool:
     """True if the same group may commit later, so none of its endings caused the error."""
     trouble = environment.store.database.trouble_of(error)
     if trouble is not None:

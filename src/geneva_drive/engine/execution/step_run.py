@@ -129,7 +129,7 @@ class StepRun:
             ended = self._check_conditions(self._node) or self._read_wait_result(self._node)
             if ended is None:
                 self.loop = self._find_loop(self._node)
-                self.wanted = self._want_slots(self._node)
+                self.wanted = self._slots_to_take(self._node)
             return ended  # noqa: TRY300 - user code above may raise
         except (TroubleLasts, WaitPlanned):
             raise
@@ -193,7 +193,7 @@ class StepRun:
         except (crash_points.Crash, WaitPlanned, TroubleLasts):
             raise
         except (Interrupted, PartitionsFound) as leave:
-            return self._left(leave)
+            return self._loop_outcome(leave)
         except FlowControl as signal:
             return of_signal(signal)
         except (BodyTimedOut, RanTooLong):
@@ -206,12 +206,12 @@ class StepRun:
     def _returned(self, node: Node, result: Any) -> StepOutcome:
         """Return the outcome of a body that returned; raises if the result cannot be kept."""
         if node.expands and not self._claimed.execution.is_worker:
-            return self._expanded(node, result)
+            return self._expansion_outcome(node, result)
         if self.document is not None:
             return self.document.returned(result, self._wait_result.outcome)
         if self._wait_result.outcome is not None:
             return self._wait_result.outcome
-        return Returned(self._kept(node, result), self._chosen(node, result))
+        return Returned(self._stored_result(node, result), self._chosen_branches(node, result))
 
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
         """Turn a failure into an outcome by the policies, and call the after-hook."""
@@ -271,7 +271,7 @@ class StepRun:
             return Skipped(Outcome.SKIPPED_BY_CONDITION) if is_skipped else None
         return None
 
-    def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
+    def _slots_to_take(self, node: Node) -> tuple[WantedSlot, ...]:
         execution, settings = self._claimed.execution, self._environment.settings
         if node.options.limit is None and execution.queue not in settings.queue_limits:
             return ()
@@ -280,13 +280,13 @@ class StepRun:
     def _execution_now(self) -> ExecutionRecord:
         return self.loop.execution_now() if self.loop else self._claimed.execution
 
-    def _left(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
+    def _loop_outcome(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
         """Return the outcome of a loop that was left before its end."""
         if isinstance(leave, Interrupted):
             return Suspended(leave.by, leave.wait)
-        return self._divided(leave)
+        return self._division_outcome(leave)
 
-    def _divided(self, division: PartitionsFound) -> StepOutcome | Failed:
+    def _division_outcome(self, division: PartitionsFound) -> StepOutcome | Failed:
         limit = self._environment.settings.max_cursor_size
         try:
             for border in division.borders:
@@ -350,18 +350,18 @@ class StepRun:
             duration.total_seconds(),
         )
 
-    def _chosen(self, node: Node, result: Any) -> tuple[str, ...] | None:
+    def _chosen_branches(self, node: Node, result: Any) -> tuple[str, ...] | None:
         if node.kind is not NodeKind.DECISION:
             return None
         return chosen_branches(self._definition, node, result)
 
-    def _expanded(self, node: Node, returned: Any) -> StepOutcome:
+    def _expansion_outcome(self, node: Node, returned: Any) -> StepOutcome:
         """Return the outcome of a batch or map; raises if its body returned no workers."""
         if node.is_map:
             return expand_map(node, returned, self._environment.settings.max_payload_size)
         return expand_batch(self._environment, self._definition, node, returned)
 
-    def _kept(self, node: Node, result: Any) -> str | None:
+    def _stored_result(self, node: Node, result: Any) -> str | None:
         if not node.keeps_result:
             return None
         if node.child is not None:
