@@ -31,7 +31,7 @@ def _emit_progress(environment: Environment, applied: Sequence[Applied]) -> None
     if not environment.events.progress_wanted:
         return
     now = environment.clock.now()
-    for workflow, execution, progress in telemetry_events.arrived(applied):
+    for workflow, execution, progress in telemetry_events.ended_loops(applied):
         # The commit has cleared the cursor.
         environment.events.emit_progress(
             partial(telemetry_events.progressed, workflow, execution, None, progress, now)

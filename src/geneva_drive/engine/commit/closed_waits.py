@@ -18,7 +18,7 @@ from geneva_drive.states import EventWaitState, Outcome, ResumeTrigger, StepStat
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
 
-_GIVEN_UP = "Its execution was canceled or skipped before the workflow continued."
+_CLOSED = "Its execution was canceled or skipped before the workflow continued."
 _PASSED = (Outcome.SKIPPED_BY_OPERATOR, Outcome.RESOLVED_MANUALLY)
 
 
@@ -43,7 +43,7 @@ def close_waits(
     store.approvals.cancel(connection, list(abandoned), now)
     store.approval_people.release(connection, list(abandoned))
     store.resume_requests.fail(
-        connection, set(abandoned.values()), [str(key) for key in abandoned], _GIVEN_UP
+        connection, set(abandoned.values()), [str(key) for key in abandoned], _CLOSED
     )
 
 
@@ -69,7 +69,7 @@ def _close_event_waits(connection: Connection, store: Store, unheard: dict[Key, 
             connection,
             set(unheard.values()),
             [str(key) for key in heard],
-            _GIVEN_UP,
+            _CLOSED,
             triggers=(ResumeTrigger.EVENT,),
         )
     store.event_waits.close(connection, list(unheard), EventWaitState.CANCELED)

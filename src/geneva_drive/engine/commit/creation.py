@@ -82,7 +82,7 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Creati
 
     The same statement sends the hint to workers, if the database can do that.
     """
-    workflow, executions = _planned(new, now)
+    workflow, executions = _plan(new, now)
     if new.graph is not None or len(executions) > 1:
         answer = store.write(lambda connection: create(connection, store, new, now))
         hints.send()
@@ -120,7 +120,7 @@ def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime
                 return _insert(connection, store, new, now)
         except IntegrityError:
             # Under REPEATABLE READ the caller's snapshot does not show the conflicting row.
-            found = _find(connection, store, new) or _find_apart(store, new)
+            found = _find(connection, store, new) or _find_on_own_connection(store, new)
             if found is not None:
                 return found
             if remaining == 0:
@@ -128,7 +128,7 @@ def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime
     raise AssertionError("the last try returns or raises")
 
 
-def _find_apart(store: Store, new: NewWorkflow) -> Existing | CreationRefused | None:
+def _find_on_own_connection(store: Store, new: NewWorkflow) -> Existing | CreationRefused | None:
     with store.database.engine.connect() as apart:
         return _find(apart, store, new)
 
@@ -151,7 +151,7 @@ def _find(
 
 
 def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Created:
-    workflow, executions = _planned(new, now)
+    workflow, executions = _plan(new, now)
     workflow_id = store.workflows.insert(connection, workflow)
     if new.graph is not None:
         store.graphs.insert(
@@ -167,7 +167,7 @@ def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetim
     return Created(_workflow_record(workflow, workflow_id), firsts)
 
 
-def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
+def _plan(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     """Return the columns of the workflow and of its first executions."""
     is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
     is_chain = new.graph is None and not new.definition.is_graph
@@ -191,7 +191,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
         "parent_execution_id": new.parent_execution_id,
         "is_detached": new.is_detached,
         "started_by": new.started_by,
-        **_of_document(new, now),
+        **_document_columns(new, now),
     }
     record = _workflow_record(workflow, None)
     executions = []
@@ -204,7 +204,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     return workflow, executions
 
 
-def _of_document(new: NewWorkflow, now: datetime) -> Columns:
+def _document_columns(new: NewWorkflow, now: datetime) -> Columns:
     """Return the columns that only a document's workflow has, and its expiry."""
     definition, columns = new.definition, {}
     if definition.is_document:

@@ -53,7 +53,7 @@ def complete(
     now = clock.now()
     by_workflow: dict[Key, list[EndedRun]] = defaultdict(list)
     for one in endings:
-        if one.workflow_id in workflows and _goes_on(workflows[one.workflow_id]):
+        if one.workflow_id in workflows and _may_continue(workflows[one.workflow_id]):
             by_workflow[one.workflow_id].append(one)
     if not by_workflow:
         return {}
@@ -68,7 +68,7 @@ def complete(
     }
 
 
-def _goes_on(workflow: WorkflowRecord) -> bool:
+def _may_continue(workflow: WorkflowRecord) -> bool:
     is_free = workflow.state is WorkflowState.READY and workflow.requested is None
     return is_free and workflow.started_at is not None
 

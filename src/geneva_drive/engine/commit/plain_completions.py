@@ -39,7 +39,7 @@ def is_plain(ending: EndedRun) -> bool:
     """True if a chain's step succeeded and writes nothing but its execution's row."""
     return (
         ending.seen is not None
-        and _passes(ending.outcome)
+        and _only_advances(ending.outcome)
         and ending.position is None
         and ending.seen[1].share is None
         and ending.seen[0].requested is None
@@ -47,7 +47,7 @@ def is_plain(ending: EndedRun) -> bool:
     )
 
 
-def _passes(outcome: StepOutcome) -> bool:
+def _only_advances(outcome: StepOutcome) -> bool:
     """True if the next step simply follows: after a plain return, or a decision to continue."""
     if isinstance(outcome, Returned):
         return outcome.result is None
@@ -137,11 +137,11 @@ def _claimant(chaining: NextClaim | None) -> Claimant | None:
 
 def _applied(change: Change, completed: Completed, batch: CompletionBatch) -> Applied:
     workflow = change.record._replace(**workflow_values(change, batch.now))
-    scheduled = [_written(change, new, completed, batch) for new in change.schedule]
+    scheduled = [_inserted_record(change, new, completed, batch) for new in change.schedule]
     return Applied(change=change, workflow=workflow, scheduled=scheduled)
 
 
-def _written(
+def _inserted_record(
     change: Change, new: NewExecution, completed: Completed, batch: CompletionBatch
 ) -> ExecutionRecord:
     """Return the new row without reading it back."""

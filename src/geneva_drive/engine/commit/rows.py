@@ -26,7 +26,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRe
 SKIPPED_ITEM = "item_error"
 YIELD = "yield"  # of a batch worker
 CHECKPOINT = "checkpoint"  # of a batch worker's loop
-_AT: dict[str, Any] = {"item": None}
+_NO_ITEM: dict[str, Any] = {"item": None}
 
 _ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED}
 
@@ -85,7 +85,7 @@ def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
     if move.scheduled_for is not None:
         values["scheduled_for"] = move.scheduled_for
     if move.interrupted_by is not None:
-        values["metadata"] = _interrupted(move.record, move.interrupted_by)
+        values["metadata"] = _interruption_metadata(move.record, move.interrupted_by)
     if move.position is not None:
         values |= position_values(move.position)
         if move.outcome is Outcome.SUCCESS and not move.record.is_worker:
@@ -93,7 +93,7 @@ def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
     return values
 
 
-def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
+def _interruption_metadata(record: ExecutionRecord, by: Interruption) -> str:
     return typed_json.dump({**(typed_json.load(record.metadata) or {}), "interrupted_by": by.value})
 
 
@@ -112,7 +112,7 @@ def checkpoint_values(move: ExecutionMove, now: datetime) -> Iterator[dict[str, 
         return
     yield from skipped_values(move.record, move.position.skipped)
     yield {
-        **_AT,
+        **_NO_ITEM,
         "workflow_id": move.record.workflow_id,
         "execution_id": move.record.id,
         "cursor": move.position.cursor,

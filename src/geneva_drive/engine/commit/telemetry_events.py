@@ -43,7 +43,7 @@ def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[TelemetryEv
     for one in applied:
         for move in one.change.executions:
             if move.state is not move.record.state:
-                yield _moved(one.workflow, move, now)
+                yield _execution_moved(one.workflow, move, now)
         for execution in one.passed_over:
             yield scheduled(one.workflow, execution, now)
         for execution in one.scheduled:
@@ -156,7 +156,7 @@ def yielded(
     )
 
 
-def arrived(
+def ended_loops(
     applied: Iterable[Applied],
 ) -> Iterator[tuple[WorkflowRecord, ExecutionRecord, IterationProgress]]:
     """Yield the loops that ended since their last progress event."""
@@ -201,7 +201,9 @@ def _step_changed(
     )
 
 
-def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> TelemetryEvent:
+def _execution_moved(
+    workflow: WorkflowRecord, move: ExecutionMove, now: datetime
+) -> TelemetryEvent:
     return StepChanged(
         **_about(workflow, now),
         execution_id=move.record.id,
