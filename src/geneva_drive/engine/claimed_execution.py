@@ -104,7 +104,7 @@ def unserved(claimed: Claimed, limit: int) -> StepOutcome:
     return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
 
 
-def chained(claimed: Claimed, applied: Applied) -> Claimed | None:
+def chained_claim(claimed: Claimed, applied: Applied) -> Claimed | None:
     """Return the next execution, if the commit of this one has claimed it."""
     following = applied.chained
     if following is None:

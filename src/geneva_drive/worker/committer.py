@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.claimed_execution import Claimed, chained, continued
+from geneva_drive.engine.claimed_execution import Claimed, chained_claim, continued
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
@@ -200,4 +200,4 @@ def _next(
             return None
         logger.warning("%s", ClaimLost(claimed.execution.id, claimed.execution.step_name))
         return None
-    return chained(claimed, applied)
+    return chained_claim(claimed, applied)

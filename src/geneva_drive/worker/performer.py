@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.engine.claimed_execution import Claimed, chained, with_stored_nodes
+from geneva_drive.engine.claimed_execution import Claimed, chained_claim, with_stored_nodes
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.crash_points import Crash, Life
 from geneva_drive.engine.environment import Environment
@@ -314,7 +314,7 @@ class Performer:
     def _land_committed(self, flight: Flight, committed: Committed) -> Flight | None:
         following, applied = None, committed.applied
         if applied is not None:
-            following = chained(flight.claimed, applied)
+            following = chained_claim(flight.claimed, applied)
             try:
                 announce(self._environment, [applied])
             except Exception:

@@ -113,8 +113,8 @@ class CursorSaver:
         if execution is None or execution.claim_token != update.claim_token:
             return False
         known = self._execution if self.saved is None else self.saved
-        place = (update.completed_iterations, update.cursor)
-        return place == _place(execution) != _place(known)
+        position = (update.completed_iterations, update.cursor)
+        return position == _position_of(execution) != _position_of(known)
 
     def lock_for_rows(self, connection: Connection, update: CheckpointUpdate) -> None:
         """Lock the workflow before its execution, if rows of `checkpoints` will refer to it."""
@@ -144,5 +144,5 @@ class CursorSaver:
             raise LoopMoved
 
 
-def _place(at: ExecutionRecord | CheckpointUpdate) -> tuple[int, str | None]:
+def _position_of(at: ExecutionRecord | CheckpointUpdate) -> tuple[int, str | None]:
     return at.completed_iterations, at.cursor

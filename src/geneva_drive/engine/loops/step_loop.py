@@ -209,7 +209,7 @@ class StepLoop:
 
     def skips(self, error: Exception) -> bool:
         """Skip the item that raised `error` if the step's policy is to skip; True if it did."""
-        if not self.run.skips_errors or self._is_no_fault_of_item(error):
+        if not self.run.skips_errors or self._would_fail_any_item(error):
             return False
         item = self.run.item_of(error)
         if item is None:
@@ -235,7 +235,7 @@ class StepLoop:
         self.run.skip_item()
         return True
 
-    def _is_no_fault_of_item(self, error: Exception) -> bool:
+    def _would_fail_any_item(self, error: Exception) -> bool:
         """True if the error would have happened at any item."""
         if isinstance(error, UncommittedWork):
             return True

@@ -102,7 +102,7 @@ def _decide(
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(workflow, state=state),
+            workflow=_without_request(workflow, state=state),
             schedule=following.schedule,
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
@@ -150,7 +150,7 @@ def decide_adoption(
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(workflow, next_step_name=planned.step_name),
+            workflow=_without_request(workflow, next_step_name=planned.step_name),
             schedule=(planned,),
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
@@ -176,7 +176,7 @@ def _pause(workflow: WorkflowRecord, reason: str) -> Change:
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(
+            workflow=_without_request(
                 workflow,
                 state=WorkflowState.PAUSED,
                 paused_reason=reason,
@@ -187,6 +187,6 @@ def _pause(workflow: WorkflowRecord, reason: str) -> Change:
     )
 
 
-def _as_it_is(workflow: WorkflowRecord, **values: Any) -> WorkflowMove:
+def _without_request(workflow: WorkflowRecord, **values: Any) -> WorkflowMove:
     """Return a move that changes `values` only, and clears a request, which is honoured here."""
     return unchanged(workflow, requested=None, requested_reason=None, **values)
