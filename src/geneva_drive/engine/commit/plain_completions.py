@@ -84,7 +84,7 @@ def complete(
 
 
 def _decide(ending: EndedRun, now: datetime) -> Change:
-    assert ending.seen is not None, "is_plain() was asked"
+    assert ending.seen is not None, "only plain endings are completed here"
     workflow, execution = ending.seen
     return decide(ending.definition, workflow, execution, ending.outcome, now)
 
@@ -92,7 +92,7 @@ def _decide(ending: EndedRun, now: datetime) -> Change:
 def _completion(
     ending: EndedRun, change: Change, now: datetime, chaining: NextClaim | None
 ) -> Completion:
-    assert ending.seen is not None, "is_plain() was asked"
+    assert ending.seen is not None, "only plain endings are completed here"
     workflow, execution = ending.seen
     outcome, result = Outcome.SUCCESS, None
     if isinstance(ending.outcome, Decided | Routed):

@@ -24,7 +24,7 @@ def plan_node(
     at: datetime,
     parents: Iterable[str | None] = (),
 ) -> NewExecution:
-    """Plan a node's execution; `parents` are the ancestry hashes of what it depends on.
+    """Plan a node's execution; `parents` are the ancestry hashes of its dependencies.
 
     The workflow's own queue and priority override those of the step, which override those of the
     class.
