@@ -145,7 +145,7 @@ def _of_expansion(store: Store, workflow_id: Key, names: Sequence[str]) -> list[
     return [typed_json.load(row.result) for row in store.read(read)]
 
 
-def brought(node: Node, value: Any) -> Event | Callback | list[Event]:
+def received(node: Node, value: Any) -> Event | Callback | list[Event]:
     """Return the events or the callback that a wait received, from the stored value."""
     if node.kind is NodeKind.CALLBACK:
         return Callback.read(value)
@@ -158,7 +158,7 @@ def _value(node: Node | None, text: str | None) -> Any:
     if value is None or node is None:
         return value
     if node.is_event_wait:
-        return brought(node, value)
+        return received(node, value)
     if not node.is_approval:
         return value
     return ApprovalDecision.read(value, node.terms.form, node.name)
