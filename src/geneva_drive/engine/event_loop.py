@@ -80,7 +80,7 @@ class LoopThread:
 def _serve(loop: asyncio.AbstractEventLoop, is_closing: threading.Event) -> None:
     while not is_closing.is_set():
         # A task that a body started may raise these. The code that awaits the task gets the error,
-        # and the loop goes on for all other bodies.
+        # and the loop must continue for all other bodies.
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
 

@@ -57,7 +57,7 @@ def freeze(
 
 
 def _refuse_gone_back(subject: CommandedWorkflow, definition: Definition) -> None:
-    """Raise an error if a chain went back to a step before others that ran: a graph cannot."""
+    """Raise an error if a chain went back before steps that ran: a graph counts them as done."""
     present = subject.workflow.next_step_name
     if definition.is_graph or present is None:
         return

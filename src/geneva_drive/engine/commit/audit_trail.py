@@ -1,4 +1,4 @@
-"""Write what changes record beside states: checkpoints, audit and resume entries, dead letters."""
+"""Write the records of changes: checkpoints, audit entries, resume requests and dead letters."""
 
 from __future__ import annotations
 

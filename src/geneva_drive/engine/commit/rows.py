@@ -22,7 +22,7 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
-# Reasons of rows of `checkpoints`, beside interruptions and outcomes.
+# Reasons in rows of `checkpoints`, besides interruptions and outcomes.
 SKIPPED_ITEM = "item_error"
 YIELD = "yield"  # of a batch worker
 CHECKPOINT = "checkpoint"  # of a batch worker's loop

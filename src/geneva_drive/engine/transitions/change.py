@@ -48,7 +48,7 @@ class ExecutionMove:
     interrupted_by: Interruption | None = None
     position: LoopPosition | None = None  # None leaves it where it was
     chosen: tuple[str, ...] | None = None  # the branches that a decision chose
-    wait: Wait | None = None  # what it waits for from now on
+    wait: Wait | None = None  # the wait that begins
     metadata: str | None = None  # of a document's step; None leaves it as it is
 
 
@@ -67,7 +67,7 @@ class NewExecution:
     outcome: Outcome | None = None
     stop: Request | None = None
     is_limited: bool = False  # it needs a slot of its step's limit before it runs
-    position: LoopPosition | None = None  # where its loop goes on
+    position: LoopPosition | None = None  # where its loop continues
     share: str | None = None  # which partition it is, as JSON; see `partitions.py`
     node_id: str | None = None  # None if it is the step's name
     slot: str = CHAIN_SLOT
