@@ -101,10 +101,10 @@ def _run(
 
 
 def _release(run: StepRun, lasts: TroubleLasts) -> StepOutcome:
-    """Release an execution that waited for the database too long; it runs again, uncounted.
+    """Release an execution that waited for the database too long; not counted as a recovery.
 
-    If the database is busy for very long, the step itself may be the cause: its query always takes
-    too long, or its body holds a lock. So these releases are counted under a name of their own.
+    If the database stays busy, the step itself may be the cause: its query always takes too long,
+    or its body holds a lock. So these releases have a count of their own, with a limit.
     """
     error = lasts.error
     if lasts.is_stopping:
