@@ -17,7 +17,7 @@ from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.committer import Pending
+from geneva_drive.worker.committer import PendingOutcome
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer, Stopping
@@ -99,7 +99,7 @@ class _Group:
 
     def _submit(self, flight: Flight) -> None:
         self.kept.append(
-            self._performer.commit(Pending(flight, Returned(), may_chain=self._may_chain))
+            self._performer.commit(PendingOutcome(flight, Returned(), may_chain=self._may_chain))
         )
 
 

@@ -31,9 +31,9 @@ from geneva_drive.durations import Duration
 from geneva_drive.engine import contexts
 from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import (
-    Answer,
     Created,
     CreationRefused,
+    CreationResult,
     Existing,
     NewWorkflow,
 )
@@ -244,7 +244,7 @@ class ClassWorkflows(Generic[W]):
     def _context(self, definition: Definition, given: object) -> str | None:
         return contexts.dump(definition, given, self._drive.settings.max_payload_size)
 
-    def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> Answer:
+    def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> CreationResult:
         store = self._drive.store
         now = self._drive.clock.now()
         wakeups = self._drive.environment.wakeups
@@ -274,7 +274,7 @@ class ClassWorkflows(Generic[W]):
         return answer
 
     def _read_active(
-        self, answer: Answer, joined: JoinedTransaction | None
+        self, answer: CreationResult, joined: JoinedTransaction | None
     ) -> tuple[ExecutionRecord, ...] | None:
         """Return the active executions if the driver is async, else None.
 
@@ -288,7 +288,7 @@ class ClassWorkflows(Generic[W]):
         connection = joined_transaction.connection_of(joined, store.database.engine)
         return tuple(store.executions.active_of(connection, [answer.workflow.id]))
 
-    def _announce_if_kept(self, answer: Answer) -> None:
+    def _announce_if_kept(self, answer: CreationResult) -> None:
         """Announce a workflow unless the savepoint that created it was rolled back."""
         store = self._drive.store
         try:
@@ -301,7 +301,7 @@ class ClassWorkflows(Generic[W]):
         if is_kept:
             self._announce(answer, self._drive.environment.wakeups.ring)
 
-    def _announce(self, answer: Answer, ring: Callable[[], None]) -> None:
+    def _announce(self, answer: CreationResult, ring: Callable[[], None]) -> None:
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:

@@ -1,4 +1,4 @@
-"""Write changes of locked workflows: one guarded statement for each set of equal rows."""
+"""Write changes of locked workflows: one guarded statement for all rows with equal values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_ended(
     *,
     read_back: bool = False,
 ) -> list[list[Applied]]:
-    """Write decided changes; return, for each, one `Applied` per ending that led to it."""
+    """Write decided changes; for each, return one `Applied` per ending that it combines."""
     changes = [change for change, _ in decided]
     chainable = Counter(one.workflow_id for _, ended in decided for one in ended if one.may_chain)
     is_any_new = any(change.schedule for change in changes)
@@ -107,9 +107,9 @@ def write_together(
     beside: Sequence[KeptWrite] = (),
     notice: Notice | None = None,
 ) -> Applied:
-    """Write a change that schedules and ends nothing, with other writes, in few round trips.
+    """Write a change that inserts and ends no execution, with other writes, in few round trips.
 
-    Each write of `beside` must find one row, which the caller has read under the same lock. The
+    Each write in `beside` must find one row, which the caller has read under the same lock. The
     notice is sent with the commit if an execution becomes due.
     """
     _check_moves([change])
@@ -170,7 +170,7 @@ def _read_passed_over(
         (change.record.id, new.node_id)
         for change in changes
         for new in change.schedule
-        # Workers that wait for their turn become known when they are scheduled.
+        # Pending workers of a batch are reported once they are scheduled.
         if new.state not in (StepState.SCHEDULED, StepState.PENDING)
     ]
     return store.attempts.latest(connection, nodes) if nodes else []

@@ -16,18 +16,18 @@ Id = int | str
 AT = "2026-01-31T09:00:00Z"
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Fault(Answer):
+class Fault(ResponseBody):
     """One thing that is wrong with a request."""
 
     path: str = Field(examples=["body.context.amount"])
     message: str = Field(examples=["Input should be a valid integer"])
 
 
-class Problem(Answer):
+class Problem(ResponseBody):
     """What went wrong (RFC 9457)."""
 
     type: str = Field(examples=["urn:geneva-drive:problem:invalid_state"])
@@ -43,14 +43,14 @@ class Problem(Answer):
     permission: str | None = Field(default=None, description="Of forbidden: what is missing.")
 
 
-class ListOf(Answer, Generic[T]):
+class ListOf(ResponseBody, Generic[T]):
     """A page of a list."""
 
     items: list[T]
     next_cursor: str | None = Field(examples=["41"])
 
 
-class Event(Answer):
+class Event(ResponseBody):
     """An event that was published."""
 
     number: Id = Field(description="Ours.", examples=[12])
@@ -73,13 +73,13 @@ class HeardEvent(Event):
     refused: dict[str, str] = Field(description="Workflows that it could not start, and why.")
 
 
-class CallbackReceipt(Answer):
+class CallbackReceipt(ResponseBody):
     """Whether the callback had been received before."""
 
     duplicate: bool
 
 
-class LastFailure(Answer):
+class LastFailure(ResponseBody):
     """The step, class and message by which failures are grouped."""
 
     step: str
@@ -87,7 +87,7 @@ class LastFailure(Answer):
     message: str
 
 
-class DeadLetter(Answer):
+class DeadLetter(ResponseBody):
     """A workflow that needs, or needed, an operator."""
 
     id: Id = Field(examples=[3])
@@ -103,7 +103,7 @@ class DeadLetter(Answer):
     notes: str | None
 
 
-class FailureGroup(Answer):
+class FailureGroup(ResponseBody):
     """Failures of one step with one error, whose workflows stand alike."""
 
     type: str | None = Field(examples=["Refund"])
@@ -119,7 +119,7 @@ class FailureGroup(Answer):
     sample_ids: list[Id]
 
 
-class BulkSample(Answer):
+class BulkSample(ResponseBody):
     """A workflow that a bulk would be for."""
 
     id: Id
@@ -127,20 +127,20 @@ class BulkSample(Answer):
     state: str = Field(examples=["paused"])
 
 
-class BulkPreview(Answer):
+class BulkPreview(ResponseBody):
     """What a bulk would be for."""
 
     count: int = Field(examples=[412])
     sample: list[BulkSample]
 
 
-class StartedBulk(Answer):
+class StartedBulk(ResponseBody):
     """The workflow that gives the command."""
 
     id: Id = Field(examples=[42])
 
 
-class ScheduleRun(Answer):
+class ScheduleRun(ResponseBody):
     """A run of a schedule."""
 
     type: str = Field(examples=["Report"])
@@ -155,7 +155,7 @@ class ScheduleRun(Answer):
     started_at: str | None = None
 
 
-class Schedule(Answer):
+class Schedule(ResponseBody):
     """The schedule of a workflow class."""
 
     type: str = Field(examples=["Report"])
@@ -173,7 +173,7 @@ class Schedule(Answer):
     last_run: ScheduleRun | None = None
 
 
-class Worker(Answer):
+class Worker(ResponseBody):
     """A worker process."""
 
     id: str
@@ -187,7 +187,7 @@ class Worker(Answer):
     trouble: str | None = Field(description="What its database refused lately.")
 
 
-class Queue(Answer):
+class Queue(ResponseBody):
     """What a queue holds."""
 
     queue: str = Field(examples=["default"])
@@ -196,7 +196,7 @@ class Queue(Answer):
     running: int
 
 
-class WorkflowDefinition(Answer):
+class WorkflowDefinition(ResponseBody):
     """A workflow that can be started."""
 
     name: str = Field(examples=["Refund"])
@@ -204,7 +204,7 @@ class WorkflowDefinition(Answer):
     steps: list[dict[str, str]]
 
 
-class Health(Answer):
+class Health(ResponseBody):
     """Whether the server works."""
 
     status: str = Field(examples=["ok"])
