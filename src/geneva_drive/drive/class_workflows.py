@@ -21,7 +21,11 @@ from geneva_drive.display import shown
 from geneva_drive.drive import audit_text, joined_transaction
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
+from geneva_drive.drive.joined_transaction import (
+    AsyncJoinedTransaction,
+    JoinedTransaction,
+    session_of,
+)
 from geneva_drive.drive.search.queries import WorkflowQuery
 from geneva_drive.durations import Duration
 from geneva_drive.engine import contexts
@@ -89,20 +93,21 @@ class ClassWorkflows(Generic[W]):
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
             raise InvalidInput("gd.Workflow has no steps. Create a workflow of your own class.")
-        joined = joined_transaction.opened(
-            session, f"await {self._class.__name__}.acreate(..., session=session)"
-        )
+        joined = None
+        if session is not None:
+            async_form = f"await {self._class.__name__}.acreate(..., session=session)"
+            joined = joined_transaction.opened(session, async_form)
         definition = self._definition
         new = NewWorkflow(
             definition=definition,
-            hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
+            hero=None if hero is None else heroes.reference_to(hero, session_of(joined)),
             allow_multiple=checks.flag("create(allow_multiple=...)", allow_multiple),
             context=self._context(definition, context),
             queue=_job_option(options.queue, queue),
             priority=_job_option(options.priority, priority),
             wait=None if wait is None else checks.duration_or_moment("create(wait=...)", wait),
             idempotency_key=_key(idempotency_key),
-            started_by=audit_text.actor("create", actor),
+            started_by=None if actor is None else audit_text.actor("create", actor),
         )
         answer = self._write(new, joined)
         active = self._read_active(answer, joined)
@@ -151,7 +156,7 @@ class ClassWorkflows(Generic[W]):
         joined = joined_transaction.opened(
             session, "await session.run_sync(lambda joined: workflow.start(session=joined))"
         )
-        own = joined_transaction.session_of(joined)
+        own = session_of(joined)
         graph = built.freeze(self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own))
         new = NewWorkflow(
             definition=definition_of(self._class),
@@ -255,7 +260,7 @@ class ClassWorkflows(Generic[W]):
         store.database.dialect.ensure_transaction(connection)
         with store.database.translating():
             answer = creation.create(connection, store, new, now)
-        session = joined_transaction.session_of(joined)
+        session = session_of(joined)
         if store.database.is_joined_to(connection):
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
         elif session is not None:
@@ -327,6 +332,8 @@ def _with_subclasses(
 
 
 def _job_option(check: Any, value: Any) -> Any:
+    if value is None:
+        return None
     try:
         return check(value)
     except StepConfigurationError as error:

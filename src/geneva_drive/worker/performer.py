@@ -53,6 +53,7 @@ class Performer:
         self,
         environment: Environment,
         identity: Identity,
+        flights: Flights,
         *,
         concurrency: int,
         stopping: Stopping,
@@ -68,7 +69,7 @@ class Performer:
         self.life = stopping.life
         self._early_stops = EarlyStops(should_stop=stopping.begun.is_set)
         self._database = environment.store.database
-        self.flights = Flights()
+        self.flights = flights
         self._prefetch = Prefetch()
         self._leaving = 0  # flights being committed whose threads will then be free
         self._pool = Pool(concurrency, self._serve)

@@ -14,8 +14,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.claims.claimer import claim_due, find_behind
-from geneva_drive.worker.claims.fairness import Turns
+from geneva_drive.worker.claims.claimer import claim_due
+from geneva_drive.worker.claims.fairness import Turns, find_behind
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer

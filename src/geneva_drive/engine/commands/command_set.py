@@ -71,7 +71,8 @@ def _numbered(subject: CommandedWorkflow, change: Change) -> tuple[NewExecution,
         return change.schedule
     tried = {one.node_id: one.attempt_number for one in subject.attempts}
     return tuple(
-        replace(new, attempt=new.attempt or tried.get(new.node, 0) + 1) for new in change.schedule
+        replace(new, attempt=new.attempt or tried.get(new.node_id, 0) + 1)
+        for new in change.schedule
     )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs.nodes import GraphNodes
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution, unchanged
+from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.engine.transitions.partitions import Partition
@@ -59,9 +59,7 @@ class CommandedWorkflow:
     @property
     def is_unknown_graph(self) -> bool:
         """True for a graph of a class that this process does not have."""
-        return self.nodes is None and any(
-            one.slot != CHAIN_SLOT and not one.is_partition for one in self.attempts
-        )
+        return self.nodes is None and any(one.is_graph_node for one in self.attempts)
 
     def latest(self, node: Node) -> ExecutionRecord | None:
         """Return the latest attempt at a step, under its name or the one it was renamed from."""

@@ -13,7 +13,7 @@ from geneva_drive.engine.commit.writer import group_by_workflow, write_ended
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.summary import NodeEnd
 from geneva_drive.engine.transitions.change import Change
-from geneva_drive.engine.transitions.decide import decide
+from geneva_drive.engine.transitions.decide import decide, is_in_graph
 from geneva_drive.engine.transitions.partitions import sibling_partitions
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
@@ -125,7 +125,7 @@ class _Round:
 
     def _is_in_graph(self, index: int) -> bool:
         ending = self._endings[index]
-        return successors.is_in_graph(
+        return is_in_graph(
             self._workflows[ending.workflow_id],
             self._executions[ending.execution_id],
             ending.definition,

@@ -117,6 +117,6 @@ class Applied:
     def node_of(self, chained: ExecutionRecord) -> GraphNodeRecord | None:
         """Return the stored node of a chained execution, if it was read with the change."""
         for new in self.change.schedule:
-            if new.node == chained.node_id:
+            if new.node_id == chained.node_id:
                 return new.stored
         return None

@@ -13,9 +13,8 @@ from geneva_drive.engine.commit.rows import (
     new_execution_values,
     workflow_values,
 )
-from geneva_drive.engine.graphs.successors import is_in_graph
 from geneva_drive.engine.transitions.change import Change, NewExecution
-from geneva_drive.engine.transitions.decide import decide
+from geneva_drive.engine.transitions.decide import decide, is_in_graph
 from geneva_drive.engine.transitions.outcome import (
     AfterDecision,
     Decided,

@@ -204,7 +204,7 @@ def new_execution_values(
         "type": workflow.type if new.lane is None else new.lane,
         "signature": new.signature,
         "step_name": new.step_name,
-        "node_id": new.node,
+        "node_id": new.node_id,
         "slot": new.slot,
         "attempt_number": attempt,
         "state": new.state,

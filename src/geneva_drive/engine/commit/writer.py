@@ -146,7 +146,7 @@ def _read_scheduled(
     read_back: bool,
 ) -> list[ExecutionRecord]:
     """Read the inserted executions: all active ones, or only those inserted already claimed."""
-    planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
+    planned = {(change.record.id, new.node_id) for change in changes for new in change.schedule}
     if read_back:
         active = [
             one
@@ -167,7 +167,7 @@ def _read_passed_over(
     connection: Connection, store: Store, changes: Sequence[Change]
 ) -> list[ExecutionRecord]:
     nodes = [
-        (change.record.id, new.node)
+        (change.record.id, new.node_id)
         for change in changes
         for new in change.schedule
         # Pending workers of a batch are reported once they are scheduled.
@@ -235,12 +235,12 @@ def _insert_executions(
     planned = [(change.record, new) for change in changes for new in change.schedule]
     if not planned:
         return False
-    nodes = [(record.id, new.node) for record, new in planned if new.attempt is None]
+    nodes = [(record.id, new.node_id) for record, new in planned if new.attempt is None]
     attempts = store.attempts.last_numbers(connection, nodes) if nodes else {}
     rows = []
     any_claimed = False
     for record, new in planned:
-        attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
+        attempt = new.attempt or attempts.get((record.id, new.node_id), 0) + 1
         row = new_execution_values(record, new, attempt, now)
         row |= position_values(new.position or AT_THE_START)
         # Partitions and workers of a batch are never chained: any free worker may take one.

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, assert_never
 from geneva_drive.declarative.actions.changes import ContextChange, apply_changes, compacted
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.claimed_execution import Claimed
-from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ContextUpdate, Decided, Routed, StepOutcome
 from geneva_drive.engine.waits.branches import NOT_PASSED, PASSED, changes_of
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import Route
@@ -21,34 +19,19 @@ if TYPE_CHECKING:
     from geneva_drive.declarative.runtime.step_end import Prepared, StepEnd
 
 
-def document_step(
-    environment: Environment, claimed: Claimed, definition: Definition, node: Node | None
-) -> DocumentStep | None:
-    """Return the step of a document; None for that of a class."""
-    if node is None or not definition.is_document:
-        return None
-    settings = environment.settings
-    return DocumentStep(definition, node, claimed.workflow, claimed.execution, settings)
-
-
 class DocumentStep:
     """A running step of a document."""
 
     def __init__(
-        self,
-        definition: Definition,
-        node: Node,
-        workflow: WorkflowRecord,
-        execution: ExecutionRecord,
-        settings: Settings,
+        self, definition: Definition, node: Node, claimed: Claimed, settings: Settings
     ) -> None:
         from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
         assert isinstance(definition, DocumentDefinition), "it runs a document"
         self._definition: DocumentDefinition = definition
         self._node = node
-        self._workflow = workflow
-        self._execution = execution
+        self._workflow = claimed.workflow
+        self._execution = claimed.execution
         self._settings = settings
 
     def returned(self, returned: Any, decided: StepOutcome | None) -> StepOutcome:

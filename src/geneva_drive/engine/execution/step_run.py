@@ -23,7 +23,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import bodies, detached_hero, unknown_step, wait_result
 from geneva_drive.engine.execution.bodies import loop_of
-from geneva_drive.engine.execution.document_outcome import document_step
+from geneva_drive.engine.execution.document_outcome import DocumentStep
 from geneva_drive.engine.execution.exception_outcome import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
 from geneva_drive.engine.execution.wait_result import NO_RESULT, WaitResult
@@ -89,7 +89,7 @@ class StepRun:
         self._environment = environment
         self._claimed = claimed
         self._definition = definition
-        self._node = claimed.node_in(definition)
+        self.node = claimed.node_in(definition)  # None: it has no such step
         self.context = RunContext(
             lambda: environment, definition, claimed.workflow, claimed.execution
         )
@@ -99,13 +99,11 @@ class StepRun:
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
         self._wait_result = NO_RESULT  # the result of the node's wait; set by prepare()
-        self.document = document_step(environment, claimed, definition, self._node)
+        self.document: DocumentStep | None = None
+        if definition.is_document and self.node is not None:
+            self.document = DocumentStep(definition, self.node, claimed, environment.settings)
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
-
-    @property
-    def node(self) -> Node | None:
-        return self._node
 
     @property
     def position(self) -> LoopPosition | None:
@@ -114,22 +112,22 @@ class StepRun:
 
     @property
     def needs_transaction(self) -> bool:
-        return self._node is not None and self._node.options.transaction
+        return self.node is not None and self.node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
         """Return None if the body is to run; else the outcome, for example of a condition.
 
         Raises `WaitPlanned` if the node has to wait first.
         """
-        if self._node is None:
+        if self.node is None:
             return unknown_step.outcome(self._environment, self._claimed, self._definition)
-        if self._node.is_removed:
+        if self.node.is_removed:
             return Skipped(Outcome.SKIPPED_BY_REMOVAL)
         try:
-            ended = self._check_conditions(self._node) or self._read_wait_result(self._node)
+            ended = self._check_conditions(self.node) or self._read_wait_result(self.node)
             if ended is None:
-                self.loop = self._find_loop(self._node)
-                self.wanted = self._slots_to_take(self._node)
+                self.loop = self._find_loop(self.node)
+                self.wanted = self._slots_to_take(self.node)
             return ended  # noqa: TRY300 - user code above may raise
         except (TroubleLasts, WaitPlanned):
             raise
@@ -245,8 +243,8 @@ class StepRun:
         stop_executing(self._instance)
 
     def _require_node(self) -> Node:
-        assert self._node is not None, "prepare() ends an execution of an unknown step"
-        return self._node
+        assert self.node is not None, "prepare() ends an execution of an unknown step"
+        return self.node
 
     def _check_conditions(self, node: Node) -> StepOutcome | None:
         workflow = self._claimed.workflow
@@ -369,9 +367,10 @@ class StepRun:
         return self.context.dump_result(result)
 
     def _is_late(self, node: Node) -> bool:
-        timeout = node.options.timeout
+        if node.options.timeout is None:
+            return False
         elapsed = time.monotonic() - self._started - self._environment.store.database.waited
-        return timeout is not None and elapsed > timeout.total_seconds()
+        return elapsed > node.options.timeout.total_seconds()
 
     def _timed_out(self, node: Node) -> Failed:
         assert node.options.timeout is not None, "only a step with a timeout can exceed it"

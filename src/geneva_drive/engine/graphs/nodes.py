@@ -28,6 +28,7 @@ from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node
 from geneva_drive.engine.graphs.summary import Successors
 from geneva_drive.engine.transitions.batch_workers import BatchWorker, graph_node_id, worker_id
 from geneva_drive.engine.transitions.change import NewExecution
+from geneva_drive.engine.transitions.decide import is_in_graph
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
 from geneva_drive.engine.transitions.planned_executions import (
     ancestry_hash,
@@ -385,7 +386,7 @@ def nodes_of(
         return StoredNodes(connection, store, workflow, now, definition)
     if definition is None:
         return None
-    if not any(successors.is_in_graph(workflow, one, definition) for one in attempts) and not (
+    if not any(is_in_graph(workflow, one, definition) for one in attempts) and not (
         workflow.has_graph or definition.is_graph
     ):
         return None

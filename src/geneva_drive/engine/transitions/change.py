@@ -19,15 +19,13 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import (
+    CHAIN_SLOT,
     ExecutionRecord,
     GraphNodeRecord,
     Key,
     WorkflowRecord,
 )
 from geneva_drive.value_class import value
-
-# Shared by all executions of a chain, so that a unique index allows one active at a time.
-CHAIN_SLOT = "chain"
 
 
 @value
@@ -57,6 +55,7 @@ class NewExecution:
     """An execution to insert."""
 
     step_name: str
+    node_id: str  # in a chain the step's name
     signature: str
     queue: str
     priority: int
@@ -69,7 +68,6 @@ class NewExecution:
     is_limited: bool = False  # it needs a slot of its step's limit before it runs
     position: LoopPosition | None = None  # where its loop continues
     share: str | None = None  # which partition it is, as JSON; see `partitions.py`
-    node_id: str | None = None  # None if it is the step's name
     slot: str = CHAIN_SLOT
     ancestry_hash: str | None = None
     attempt: int | None = None  # None to count earlier attempts when it is written
@@ -77,10 +75,6 @@ class NewExecution:
     stored: GraphNodeRecord | None = None  # its stored node, if already read
     result: str | None = None  # given by the operator who completed the step
     lane: str | None = None  # None if it is the workflow's type
-
-    @property
-    def node(self) -> str:
-        return self.node_id or self.step_name
 
 
 @value

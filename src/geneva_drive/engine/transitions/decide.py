@@ -47,6 +47,15 @@ from geneva_drive.states import DeadLetterReason, Outcome, Request, StepState, W
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
+def is_in_graph(
+    workflow: WorkflowRecord, execution: ExecutionRecord, definition: Definition | None
+) -> bool:
+    """True if other nodes may be active beside the execution; `engine/graphs` decides its end."""
+    if workflow.has_graph or (definition is not None and definition.is_graph):
+        return True
+    return execution.is_graph_node
+
+
 def decide(
     definition: Definition | None,
     workflow: WorkflowRecord,

@@ -57,8 +57,8 @@ def plan_partitions(
     return [
         replace(
             planned,
-            node_id=f"{planned.node}[{number}]",
-            slot=f"{planned.node}[{number}]",
+            node_id=f"{planned.node_id}[{number}]",
+            slot=f"{planned.node_id}[{number}]",
             share=Partition(
                 number=number,
                 of=count,

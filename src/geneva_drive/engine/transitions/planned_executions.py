@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.transitions.batch_workers import graph_node_id
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
+from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.states import is_done
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import CHAIN_SLOT, ExecutionRecord, WorkflowRecord
 
 _UNKNOWN_SIGNATURE = ""
 
@@ -31,6 +31,7 @@ def plan_node(
     """
     return NewExecution(
         step_name=node.name,
+        node_id=node.name,
         signature=definition.signature,
         queue=record.queue or node.options.queue or definition.queue,
         priority=_priority(record, node, definition),
@@ -56,6 +57,7 @@ def plan_unknown_node(
     """
     return NewExecution(
         step_name=name,
+        node_id=name,
         signature=_UNKNOWN_SIGNATURE,
         queue=record.queue or definition.queue,
         priority=definition.priority if record.priority is None else record.priority,
@@ -71,13 +73,13 @@ def plan_next_attempt(
     """Plan another attempt at an execution's node, from its cursor or, with `rewind`, the start."""
     return NewExecution(
         step_name=record.step_name,
+        node_id=record.node_id,
         signature=record.signature,
         queue=record.queue,
         priority=record.priority,
         scheduled_for=at,
         position=None if rewind else LoopPosition.of(record),
         share=record.share,
-        node_id=record.node_id,
         slot=record.slot,
         ancestry_hash=record.ancestry_hash,
         lane=record.type,
