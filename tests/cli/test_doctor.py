@@ -451,7 +451,8 @@ def test_an_event_whose_class_no_worker_has_is_named(geneva: gd.Drive, look: Loo
     assert look()["triggers"] == {
         "name": "triggers",
         "finding": "problem",
-        "found": "Events start test_doctor.Invoice, and no worker has them; 1 start is waiting.",
+        "found": "Events should start test_doctor.Invoice, but no worker has them; "
+        "1 start is waiting.",
         "way_out": "Start a worker whose --app imports them before the events expire.",
     }
     drain(geneva)

@@ -30,8 +30,8 @@ SECTIONS = {
 }
 
 _NAMES = tuple(name for names in SECTIONS.values() for name in names)
-_CLOSE = 0.75  # a typing error, not another word
-_SYNONYMS = {  # the words of other programs
+_CLOSE = 0.75  # the similarity of a typing error
+_SYNONYMS = {  # commands of similar programs
     "retry": "reattempt",
     "status": "show",
     "log": "history",

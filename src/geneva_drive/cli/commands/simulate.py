@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "events",
     metavar="TYPE=JSON",
     multiple=True,
-    help="An event with its payload, of any key; TYPE alone for one without payload.",
+    help="An event with its payload, which matches any key; TYPE alone for no payload.",
 )
 @json_option
 def command(

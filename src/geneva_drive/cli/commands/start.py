@@ -20,13 +20,13 @@ from geneva_drive.drive.drive import Drive
     "--context",
     metavar="JSON",
     callback=parsed_by(parameters.json_object),
-    help="What it starts with, as a JSON object.",
+    help="The context of the workflow, as a JSON object.",
 )
 @click.option(
     "--hero",
     metavar="TYPE/ID",
     callback=parsed_by(parameters.hero),
-    help="The record that it is about, such as User/42.",
+    help="The record that the workflow is about, such as User/42.",
 )
 @click.option(
     "--idempotency-key",

@@ -1,4 +1,4 @@
-"""Draws a batch or map: a bar for each worker, or one for all of many."""
+"""Draws a batch or map: a bar for each worker, or a single one if there are many."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _grid() -> Table:
 
 
 def _fit(state: Text, console: Console, workers: Sequence[StepSight], used: int) -> None:
-    """Shorten an error to what the columns before it leave: the table would shorten them."""
+    """Shorten an error to the room that is left, or the table would shorten other columns."""
     names = max(len(worker.execution.node_id) for worker in workers)
     state.truncate(max(10, console.width - names - used - 4), overflow="ellipsis")
 

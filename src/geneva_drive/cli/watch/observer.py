@@ -1,4 +1,4 @@
-"""Reads one workflow again and again, with a few queries for each look."""
+"""Reads one workflow repeatedly, each time with a few queries."""
 
 from __future__ import annotations
 
@@ -213,10 +213,10 @@ class WorkflowObserver:
         return explain(record, active, known)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:
-        """Return the progress with a rate that is steady between two writes of the elapsed time.
+        """Return the progress, with a rate that stays steady between two writes of elapsed time.
 
-        The elapsed time is written once a second, but the item count with every checkpoint. A
-        rate computed from both would swing.
+        The elapsed time is written once a second, but the item count with every checkpoint, so a
+        rate computed from the stored values would fluctuate.
         """
         progress = execution.progress
         if progress is None:

@@ -25,7 +25,7 @@ from geneva_drive.states import StepState
 
 _BETWEEN_PROGRESS_LINES = timedelta(seconds=5)
 _BETWEEN_PROGRESS_BODIES = timedelta(seconds=1)
-# Fields that do not count as a change; in a large graph, some of them differ at each look.
+# Fields that do not count as a change; in a large graph, some of them differ each time.
 _PASSING = frozenset({"why", "progress", "levels", "batches"})
 _PASSING_OF_DYNAMIC = _PASSING | {"next_step_name", "updated_at"}
 
@@ -202,7 +202,7 @@ def _body(sight: Sight) -> dict[str, Any]:
 
 
 def _ends(batch: BatchSight) -> tuple[object, ...]:
-    """Return what counts as a change; of many workers, not the end of each."""
+    """Return what counts as a change; if there are many workers, a single one does not."""
     progress = batch.progress
     done = None if batch.is_large else progress.done
     return progress.node, done, progress.failed, progress.is_over
