@@ -18,14 +18,14 @@ from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
     "Run": ("demo", "dev", "migrate", "worker", "serve"),
-    "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
-    "Schedule": ("schedules",),
-    "Declare": ("validate", "schema", "simulate", "deploy", "start"),
-    "Decide": ("approvals", "approve", "reject", "link"),
-    "Tell": ("publish", "events"),
-    "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
+    "Inspect": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
+    "Schedules": ("schedules",),
+    "Documents": ("validate", "schema", "simulate", "deploy", "start"),
+    "Approvals": ("approvals", "approve", "reject", "link"),
+    "Events": ("publish", "events"),
+    "Control": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Repair": ("failures", "bulk", "dlq", "reset", "resolve", "complete"),
-    "Secure": ("keys",),
+    "API keys": ("keys",),
     "Shell": ("completion",),
 }
 

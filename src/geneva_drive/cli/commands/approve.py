@@ -17,7 +17,7 @@ from geneva_drive.drive.approvals.approval import Approval
 )
 @approval_command
 def command(approval: Approval, choice: str | None, **vote: Any) -> None:
-    """Approve a request; the workflow continues once enough people have.
+    """Approve a request; the workflow continues once enough people approve.
 
     Needs --app if the approval has a form.
     """

@@ -20,7 +20,9 @@ _DASHBOARD = "dashboard"
 )
 @click.pass_context
 def command(context: click.Context, story: str, port: int) -> None:
-    """Watch workflows run, fail, get fixed and survive kill -9; it takes about a minute.
+    """Watch workflows run, fail, get fixed and survive kill -9.
+
+    It takes about a minute.
 
     \b
     STORY is one of:
@@ -30,7 +32,6 @@ def command(context: click.Context, story: str, port: int) -> None:
       json       a workflow that is a document
       dashboard  a shop in the dashboard, with failures to repair and approvals to decide
     """
-
     # Imported here: the demonstration defines workflow classes, which `--help` must not do.
     if story == _DASHBOARD:
         from geneva_drive.cli.commands.dev import open_port

@@ -68,7 +68,7 @@ def command(
     lifeline: int | None,
     descriptor: int | None,
 ) -> None:
-    """Run a worker, the REST API and the dashboard, and reload them when a Python file changes.
+    """Run a worker, the REST API and the dashboard, and reload when code changes.
 
     It needs no credentials and listens on this machine only. In an SQLite file, it creates or
     upgrades the tables first.

@@ -134,7 +134,10 @@ def _facts(entry: DeadLetterRecord) -> list[tuple[str, object]]:
 @json_option
 @with_drive
 def retry(drive: Drive, entry_id: str, notes: str | None, actor: str | None, as_json: bool) -> None:
-    """Run the failed step again, or resume the workflow, and resolve the entry. Needs --app."""
+    """Run the failed step again, and resolve the entry. Needs --app.
+
+    If no step has failed, the workflow is resumed.
+    """
     entry = drive.dead_letters.retry(entry_id, actor=actor, notes=notes)
     if as_json:
         print_json(dead_letter_body(entry))

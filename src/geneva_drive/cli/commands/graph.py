@@ -74,10 +74,10 @@ def command(
     unfolded: bool,
     as_json: bool,
 ) -> None:
-    """Draw the graph of a class (needs --app) or document, or of a workflow with its states.
+    """Draw the graph of a class or document, or of a workflow with its states.
 
     More than 8 similar nodes are drawn as one, with a count of each state; so are the workers of a
-    batch or map. The workflow of a class needs --app, unless its graph is frozen.
+    batch or map. Classes need --app, and so do their workflows, unless the graph is frozen.
     """
     title, view = _find(drive, target)
     if as_json:

@@ -55,7 +55,10 @@ def create(
     expires: timedelta | datetime | None,
     as_json: bool,
 ) -> None:
-    """Create a key for the program NAME, and print its secret, which is shown only once."""
+    """Create a key for the program NAME, and print its secret.
+
+    The secret is shown only once.
+    """
     if not permissions and not roles:
         raise click.UsageError(
             "A key without permissions can do nothing: pass --permission or --role, such as "

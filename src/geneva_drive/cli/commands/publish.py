@@ -30,7 +30,7 @@ _MOST = 10
     "--id", metavar="ID", help="Its id; a second event with the same id and source is ignored."
 )
 @click.option("--source", metavar="NAME", default="cli", show_default=True, help="Who publishes.")
-@click.option("--key", metavar="KEY", help="What it is about, such as the id of an order.")
+@click.option("--key", metavar="KEY", help="What the event is about, such as the id of an order.")
 @click.option(
     "--ttl",
     metavar="DURATION",

@@ -95,7 +95,7 @@ def _state(schedule: Schedule) -> Text:
 @json_option
 @with_drive
 def pause(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> None:
-    """Pause a schedule: runs that fall due before it is resumed are skipped."""
+    """Pause a schedule; runs that fall due meanwhile are skipped."""
     _show(drive.schedules.pause(type_name, **why), as_json)
 
 
@@ -159,7 +159,10 @@ def next_moments(drive: Drive, type_name: str, count: int, as_json: bool) -> Non
 @json_option
 @with_drive
 def runs(drive: Drive, type_name: str, limit: int | None, as_json: bool) -> None:
-    """List the runs of a schedule, the newest first, with the reasons for skipped ones."""
+    """List the runs of a schedule, the newest first.
+
+    Skipped runs are listed with the reason.
+    """
     if as_json:
         found = drive.schedules.runs(type_name, limit)
         print_json({"items": [schedule_run_body(one) for one in found], "next_cursor": None})

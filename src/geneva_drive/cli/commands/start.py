@@ -15,7 +15,9 @@ from geneva_drive.drive.drive import Drive
 
 @click.command("start")
 @click.argument("name", metavar="NAME")
-@click.option("--version", metavar="VERSION", help="Of a document. [default: the latest deployed]")
+@click.option(
+    "--version", metavar="VERSION", help="The version of a document. [default: the latest deployed]"
+)
 @click.option(
     "--context",
     metavar="JSON",
@@ -37,7 +39,7 @@ from geneva_drive.drive.drive import Drive
 @json_option
 @with_drive
 def command(drive: Drive, /, name: str, version: str | None, as_json: bool, **options: Any) -> None:
-    """Start a workflow of a document, or of a class of --app.
+    """Start a workflow from a document, or from a class of --app.
 
     Workers run it. The context must fit the `input` of the document.
     """
