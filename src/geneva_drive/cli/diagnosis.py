@@ -68,14 +68,14 @@ def _variables(environment: Mapping[str, str]) -> Iterator[Check]:
 def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
     alive = [worker.name for worker in workers if worker.is_alive]
     if alive:
-        yield ok("workers", f"{len(alive)} alive: {', '.join(alive)}.")
+        yield ok("workers", f"{_number(len(alive), 'worker')} alive: {', '.join(alive)}.")
     else:
         # Without work, no worker is needed: a fresh installation has no problem.
         workflows = drive.workflows(Workflow)
         waiting = workflows.ongoing().count() - workflows.paused().count()
         yield (problem if waiting else reminder)(
             "workers",
-            f"None is alive, and {_number(waiting, 'workflow')} ongoing.",
+            f"No worker is alive, and {_number(waiting, 'workflow')} ongoing.",
             "Start one: `geneva worker --app package.module`.",
         )
     for worker in workers:
@@ -207,12 +207,12 @@ def _dead_letters(store: Store) -> Check:
     # A dead letter needs no attention if its workflow was resumed or canceled afterwards.
     held = store.read(store.dead_letters.holding)
     if not held:
-        return ok("dead letters", "No workflow is paused by one.")
+        return ok("dead letters", "No workflow is paused by a dead letter.")
     more = ", ..." if len(held) > _NAMED else ""
     ids = ", ".join(str(workflow_id) for workflow_id in held[:_NAMED])
     return problem(
         "dead letters",
-        f"{_number(len(held), 'workflow')} paused by one: {ids}{more}.",
+        f"{_number(len(held), 'workflow')} paused by a dead letter: {ids}{more}.",
         "`geneva dlq list` shows the causes. Fix them, then `geneva dlq retry`, skip or cancel.",
     )
 

@@ -109,7 +109,7 @@ def _print_preview(chosen: BulkCommand, preview: BulkPreview, *, as_json: bool) 
     console = make_console()
     console.print(plain(_sentence(chosen, preview.count)))
     if preview.sample:
-        table = make_table("Id", "Type", "State", "Step", "Reason")
+        table = make_table("ID", "Type", "State", "Step", "Reason")
         for one in preview.sample:
             table.add_row(
                 str(one.id),
