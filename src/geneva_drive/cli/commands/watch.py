@@ -39,9 +39,9 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
 def watch(observer: WorkflowObserver, view: View, stop_if_asked: Callable[[], None]) -> None:
     with view if isinstance(view, Screen) else nullcontext():
         while True:
-            sight = observer.look()
-            view.show(sight)
-            if sight.is_last:
+            watched = observer.look()
+            view.show(watched)
+            if watched.is_last:
                 return
             rest()
             stop_if_asked()
