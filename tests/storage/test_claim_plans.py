@@ -49,7 +49,9 @@ def wish(queues: list[str] | None = None) -> ClaimRequest:
 
 def claim(drive: gd.Drive, wanted: ClaimRequest) -> list[Any]:
     store = drive.store
-    taken = store.write_at_once(lambda connection: store.executions.claim(connection, wanted))
+    taken = store.write_at_once(
+        lambda connection: store.database.dialect.claim(connection, store.tables, wanted)
+    )
     return [execution.id for execution, _ in taken]
 
 

@@ -40,7 +40,7 @@ def wish(
 def claim(drive: gd.Drive, wanted: ClaimRequest | None = None) -> list[ExecutionRecord]:
     store = drive.store
     taken = store.write_at_once(
-        lambda connection: store.executions.claim(connection, wanted or wish())
+        lambda connection: store.database.dialect.claim(connection, store.tables, wanted or wish())
     )
     return [execution for execution, _ in taken]
 
@@ -146,7 +146,7 @@ def test_a_claim_locks_no_more_than_it_takes(geneva: gd.Drive, rows: Rows, datab
     store = geneva.store
 
     with geneva.engine.connect() as connection:
-        taken = store.executions.claim(connection, wish(limit=2))
+        taken = store.database.dialect.claim(connection, store.tables, wish(limit=2))
         by_others = claim(geneva, wish(token="t2"))
         connection.commit()
 
@@ -178,7 +178,7 @@ def test_a_claim_that_is_rolled_back_leaves_the_execution_to_others(
     store = geneva.store
 
     with geneva.engine.connect() as connection:
-        [(taken, _)] = store.executions.claim(connection, wish(limit=1))
+        [(taken, _)] = store.database.dialect.claim(connection, store.tables, wish(limit=1))
         connection.rollback()
 
     assert taken.id == execution_id

@@ -33,7 +33,9 @@ def claim(
         now=NOW,
         named=named,
     )
-    return store.write_at_once(lambda connection: store.executions.claim(connection, wish))
+    return store.write_at_once(
+        lambda connection: store.database.dialect.claim(connection, store.tables, wish)
+    )
 
 
 def ids(taken: Sequence[Taken]) -> list[Any]:
@@ -167,7 +169,7 @@ def test_what_another_is_taking_right_now_is_passed_over(
     )
 
     with geneva.engine.begin() as other:
-        first = geneva.store.executions.claim(other, wish)
+        first = geneva.store.database.dialect.claim(other, geneva.store.tables, wish)
         second = claim(geneva, "Bill", "Mail", limit=3)
 
     assert ids(first) == made[:3]

@@ -453,7 +453,9 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     wish = ClaimRequest(
         worker_id="w", claim_token="t", types=["Signup"], queues={"default": 9}, limit=9, now=NOW
     )
-    taken = drive.store.write_at_once(lambda c: drive.store.executions.claim(c, wish))
+    taken = drive.store.write_at_once(
+        lambda c: drive.store.database.dialect.claim(c, drive.store.tables, wish)
+    )
     assert [execution.id for execution, _ in taken] == [due[1], due[0], due[2]]
 
 

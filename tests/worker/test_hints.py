@@ -20,7 +20,7 @@ from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.postgresql import notices
 from geneva_drive.storage.dialects.postgresql.notices import COALESCED, Notices
 from geneva_drive.worker.listener import Listener
-from geneva_drive.worker.poller import Found
+from geneva_drive.worker.poller import PollResult
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until
 
@@ -530,14 +530,14 @@ def test_a_worker_that_is_told_of_what_comes_rests_sooner(
     geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
     poller = make_drive().worker()._poller  # which is not started
-    untold = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+    untold = poller._next_rest(PollResult.NOTHING, 0.02, 1.0)
 
     poller._told_at = time.monotonic() - 1
-    told = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+    told = poller._next_rest(PollResult.NOTHING, 0.02, 1.0)
 
     assert (untold, told) == (0.04, 0.2)
-    assert poller._next_rest(Found.NOTHING, told, 1.0) == 1.0
-    assert poller._next_rest(Found.SOME, 1.0, 1.0) == 0.01
+    assert poller._next_rest(PollResult.NOTHING, told, 1.0) == 1.0
+    assert poller._next_rest(PollResult.SOME, 1.0, 1.0) == 0.01
 
 
 def test_a_worker_looks_soon_for_what_a_hint_stood_for(
@@ -548,7 +548,7 @@ def test_a_worker_looks_soon_for_what_a_hint_stood_for(
 
     poller.hear(None)
 
-    assert poller._next_rest(Found.NOTHING, 0.5, 1.0) == 0.01
+    assert poller._next_rest(PollResult.NOTHING, 0.5, 1.0) == 0.01
 
 
 @pytest.fixture
@@ -579,7 +579,7 @@ def test_an_idle_worker_takes_what_a_start_has_named_and_then_looks_for_more(
     found = [poller._claim(), poller._claim()]
 
     assert claims == [named, None]
-    assert found == [Found.SOME, Found.SOME]
+    assert found == [PollResult.SOME, PollResult.SOME]
     assert poller._bell.is_set(), "nobody would look for more"
 
 

@@ -13,7 +13,7 @@ from geneva_drive.testing import crash_after, drain, expire_leases
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.lost_workers import LostWorkers
 from geneva_drive.worker.identity import Identity
 from tests.worker.at_once import at_once
@@ -199,7 +199,7 @@ def test_who_may_not_judge_takes_nothing_back(geneva: gd.Drive) -> None:
     task = Task.create()
     _claim_and_die(geneva)
 
-    assert LostWorkers(may_judge=lambda: False)(geneva.environment) == Round(0, False)
+    assert LostWorkers(may_judge=lambda: False)(geneva.environment) == DutyRound(0, False)
 
     assert rows_of(task) == [("work", "in_progress", None)]
 

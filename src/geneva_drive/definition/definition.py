@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.options.conditions import Condition
+from geneva_drive.definition.options.conditions import WorkflowCondition
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import Policy
 from geneva_drive.display import shown
@@ -196,7 +196,7 @@ class Definition:
     workflow_class: builtins.type[Workflow[Any, Any]]
     nodes: tuple[Node, ...]
     graph: Graph
-    cancel_conditions: tuple[Condition, ...]
+    cancel_conditions: tuple[WorkflowCondition, ...]
     policies: tuple[Policy, ...]
     queue: str
     priority: int

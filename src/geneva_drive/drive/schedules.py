@@ -144,7 +144,7 @@ class Schedules:
         """Run a schedule now, also if it is paused; the run obeys `overlap` and has no jitter."""
         person, why = audit_text.actor("run_now", actor), audit_text.reason("run_now", reason)
         name = self._require("run_now", type)
-        definition = definition_lookup.startable(self._drive.store, name)
+        definition = definition_lookup.require_startable(self._drive.store, name)
         return _run(commands.run_now(self._drive.environment, definition, person, why))
 
     def next(self, type: ScheduledType, count: int = 1) -> builtins.list[datetime]:

@@ -14,12 +14,12 @@ from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.states import Interruption
 
-Condition = Callable[[], object]
+ThrottleCondition = Callable[[], object]
 Line = tuple[CodeType, int]
 
 
 class Throttle(NamedTuple):
-    condition: Condition
+    condition: ThrottleCondition
     backoff: timedelta
     line: Line | None = None  # where the body called throttle()
 

@@ -10,7 +10,7 @@ from typing import Any
 from geneva_drive.definition.compiler import code_location, dependencies, names, overrides
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.batch import AggregateStep, WorkerStep
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Decorator
 from geneva_drive.definition.options.options import Options
@@ -75,7 +75,7 @@ class Chain:
         for node in (entry.node for entry in self._entries if entry.node.is_map):
             source: object = node.items.source
             # Only these are nodes; a callable of another type may have no hash.
-            if isinstance(source, Declared | FunctionType):
+            if isinstance(source, DeclaredNode | FunctionType):
                 source = self._names.get(source)
             if isinstance(source, str) and source in known:
                 found[node.name] = source
@@ -172,7 +172,7 @@ class Chain:
     def _anchor(self, option: str, reference: object, entry: _Entry) -> int:
         """Return the index of the entry to insert beside; removes the former entry of this name."""
         node = entry.node
-        if not isinstance(reference, str | Declared):
+        if not isinstance(reference, str | DeclaredNode):
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} takes a step's name or the decorated "
                 f"method, not {shown(reference)}.",
@@ -254,7 +254,7 @@ def is_list_of_nodes(value: object) -> bool:
 
 
 def _is_live(value: object) -> bool:
-    return isinstance(value, Declared) and not isinstance(value, RemovedStep)
+    return isinstance(value, DeclaredNode) and not isinstance(value, RemovedStep)
 
 
 def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
@@ -266,11 +266,11 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
             f"Decorate a method with it, or pass {other}.",
             value.where,
         )
-    if isinstance(value, Declared):
+    if isinstance(value, DeclaredNode):
         yield _node(attribute, value)
     elif is_list_of_nodes(value):
         for number, item in enumerate(value, start=1):
-            if not isinstance(item, Declared):
+            if not isinstance(item, DeclaredNode):
                 first = next(each for each in value if _is_live(each))
                 raise StepConfigurationError(
                     f"{owner}.{attribute} is a list of {first.kind.noun}s, but its item {number} "
@@ -280,8 +280,8 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
             yield _node(f"{attribute}_{number}", item)
 
 
-def _node(name: str, item: Declared) -> Node:
-    return Node(name=name, where=item.where, declared=item, options=item.options)  # type: ignore[arg-type]  # every Declared is one of the union's classes
+def _node(name: str, item: DeclaredNode) -> Node:
+    return Node(name=name, where=item.where, declared=item, options=item.options)  # type: ignore[arg-type]  # every DeclaredNode is one of the union's classes
 
 
 def _is_in_chain(node: Node) -> bool:

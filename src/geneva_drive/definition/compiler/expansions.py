@@ -12,7 +12,7 @@ from geneva_drive.definition.batches import MAX_BATCHES
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.compiler.graph import Edges, find_cycle
 from geneva_drive.definition.definition import Node, result_hint
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
@@ -144,7 +144,7 @@ def _check_method(
 ) -> None:
     source, owner = node.items.source, workflow_class.__name__
     if not isinstance(source, str):
-        if callable(source) and not isinstance(source, Declared):
+        if callable(source) and not isinstance(source, DeclaredNode):
             return
         raise StepConfigurationError(f"items is {source!r}, which is no step of {owner}.")
     method = inspect.getattr_static(workflow_class, source, None)

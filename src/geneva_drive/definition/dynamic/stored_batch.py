@@ -11,7 +11,7 @@ from geneva_drive.definition.batches import Batches, BatchRange
 from geneva_drive.definition.dynamic import node_arguments
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
 from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options import expansion
 from geneva_drive.definition.options.expansion import BatchTerms, ExpansionTerms
 from geneva_drive.definition.options.options import Options, refuse_unknown
@@ -27,7 +27,7 @@ _WORKER_SUFFIX = f".{NodeKind.WORKER}"
 _NUMBERED = re.compile(r"(.+)_\d{3,6}")
 
 
-class StoredBatch(Declared):
+class StoredBatch(DeclaredNode):
     """A batch of a stored graph; its ranges were known when the graph was built."""
 
     expansion: ExpansionTerms

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.metaclass import WorkflowMeta
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import ChildOptions
 from geneva_drive.definition.options.options import Options
@@ -42,7 +42,7 @@ class Child:
         )
 
 
-class ChildStep(Declared):
+class ChildStep(DeclaredNode):
     """What `gd.child` leaves in the class body."""
 
     child: Child

@@ -81,7 +81,7 @@ _NOUNS = {
 }
 
 
-class Declared:
+class DeclaredNode:
     """What a decorator, or a call such as `gd.task(job=...)`, leaves in a class body.
 
     Each kind runs one of a method, a job or a child workflow, or nothing.
@@ -107,7 +107,7 @@ class Declared:
         return f"<{self.kind.noun} {self._name!r} at {self.where}>"
 
 
-class Junction(Declared):
+class Junction(DeclaredNode):
     """A node of a stored graph that runs nothing: branches meet there."""
 
     def __init__(self, name: str, options: Options, where: str) -> None:

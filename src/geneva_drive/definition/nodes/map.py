@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.nodes import child as children
 from geneva_drive.definition.nodes.child import Child
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import expansion, keywords, map_items, options
 from geneva_drive.definition.options.expansion import ExpansionTerms
@@ -47,7 +47,7 @@ class MapStep(Step[P, R], Generic[P, R]):
         return MapStep(function, self.options, self.items, self.expansion, where)
 
 
-class ChildMap(Declared):
+class ChildMap(DeclaredNode):
     """A map that starts a child workflow for each item."""
 
     child: Child  # its hero and context may be callables of the parent and the item

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from geneva_drive.definition.compiler import code_location, dependencies
 from geneva_drive.definition.compiler.dependencies import TaskDependencies
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options.options import Options
 
 
-class RemovedStep(Declared):
+class RemovedStep(DeclaredNode):
     """The placeholder of a deleted node, for the workflows that stand there."""
 
     def __init__(self, where: str, opts: Options, *, is_in_chain: bool) -> None:

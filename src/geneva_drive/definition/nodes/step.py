@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.conditions import CancelCondition
 from geneva_drive.definition.options.keywords import StepOptions
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 
-class Step(Declared, Generic[P, R]):
+class Step(DeclaredNode, Generic[P, R]):
     """A node with a method as its body: a step, resumable step, task, decision or approval.
 
     On an instance it is the plain method. On the class it is the declaration, which `after_step=`,
@@ -53,7 +53,7 @@ class Step(Declared, Generic[P, R]):
 
 def is_method(value: object) -> bool:
     """True if a value of a class body is a method that takes `self`."""
-    wrong = (staticmethod, classmethod, property, type, Declared, CancelCondition, Job)
+    wrong = (staticmethod, classmethod, property, type, DeclaredNode, CancelCondition, Job)
     return callable(value) and not isinstance(value, wrong)
 
 
@@ -126,7 +126,7 @@ def _make(
     kind: NodeKind, function: Any, given: Mapping[str, Any], where: str | None, build: Build
 ) -> Step[Any, Any]:
     where = where or code_location.of_caller()
-    if isinstance(function, Declared):
+    if isinstance(function, DeclaredNode):
         raise StepConfigurationError(f"{shown(function)} is {function.kind.a_noun} already.", where)
     if isinstance(function, Job):
         raise StepConfigurationError(

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import TaskOptions
@@ -23,7 +23,7 @@ R = TypeVar("R", covariant=True)
 _POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry"})
 
 
-class JobTask(Declared, Generic[R]):
+class JobTask(DeclaredNode, Generic[R]):
     """A task that calls a job instead of a method."""
 
     job: Job[..., R]

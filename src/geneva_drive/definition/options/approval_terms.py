@@ -12,7 +12,7 @@ from typing import Any, TypedDict, TypeVar
 from geneva_drive import checks
 from geneva_drive.checks import MakeError
 from geneva_drive.definition.compiler import call_signatures
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.waits import approval_values, form_type
 from geneva_drive.definition.waits.form_type import FormType
 from geneva_drive.display import shown
@@ -60,8 +60,8 @@ class TermOptions(TypedDict, total=False):
     show: Facts | Callable[[Any], Facts | None] | None
     initial: Facts | Callable[[Any], Facts | None] | None
     timeout: Duration | Callable[[Any], Duration | None] | None
-    on_reject: str | Declared
-    on_timeout: str | Declared
+    on_reject: str | DeclaredNode
+    on_timeout: str | DeclaredNode
     escalate_to: str | None
 
 
@@ -84,9 +84,9 @@ class ApprovalTerms:
     initial: dict[str, Any] | Callable[[Any], object] | None = None
     timeout: timedelta | Callable[[Any], object] | None = None
     on_reject: OnReject = OnReject.CANCEL
-    reject_task: str | Declared | None = None  # as written
+    reject_task: str | DeclaredNode | None = None  # as written
     on_timeout: OnTimeout = OnTimeout.REJECT
-    timeout_task: str | Declared | None = None  # as written
+    timeout_task: str | DeclaredNode | None = None  # as written
     escalate_to: str | None = None
     # Called before the request opens; what it returns is written with the request.
     prepare: Callable[[Any], object] | None = None
@@ -153,11 +153,11 @@ def _choices(value: object) -> tuple[str, ...]:
     return choices
 
 
-def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | Declared | None]:
+def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | DeclaredNode | None]:
     """Return what happens, and the task that runs if the value names one."""
     if value in words_of(kind):
         return kind(value), None
-    if isinstance(value, Declared) or (isinstance(value, str) and value):
+    if isinstance(value, DeclaredNode) or (isinstance(value, str) and value):
         return kind.TASK, value
     raise StepConfigurationError(f"{option} takes {listed(kind)}, not {shown(value)}.")
 

@@ -19,7 +19,7 @@ Test = str | bool | Callable[[Any], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class WorkflowCondition:
     """A method's name, a callable taking the workflow, or a constant."""
 
     option: str
@@ -71,7 +71,7 @@ class Condition:
 class StepCondition:
     """The `skip_if` or `run_if` of a step."""
 
-    condition: Condition
+    condition: WorkflowCondition
     skips_when: bool
 
     def skips(self, workflow: Workflow[Any, Any]) -> bool:
@@ -83,7 +83,7 @@ class CancelCondition:
 
     def __init__(self, test: Test) -> None:
         self.where = code_location.of_caller()
-        self.condition = Condition("cancel_if", test)
+        self.condition = WorkflowCondition("cancel_if", test)
 
     @overload
     def __get__(self, instance: None, owner: type) -> CancelCondition: ...

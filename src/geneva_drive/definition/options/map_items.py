@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler import call_signatures
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
     from geneva_drive.definition.workflow import Workflow
 
-Source = str | Declared | Callable[[Any], Any]
+Source = str | DeclaredNode | Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class MapItems:
         match self.source:
             case str() as name:
                 answer = getattr(workflow, name)()
-            case Declared() as step:
+            case DeclaredNode() as step:
                 raise AssertionError(f"the items are the result of {step!r}")
             case function:
                 answer = function(workflow)
@@ -49,7 +49,7 @@ _WAY_OUT = " Write @gd.map(items) above the method that is called with each item
 def parse(source: object) -> MapItems:
     if isinstance(source, str) and source:
         return MapItems(source)
-    if isinstance(source, Declared):
+    if isinstance(source, DeclaredNode):
         return MapItems(source)
     if not callable(source) or isinstance(source, type):
         raise StepConfigurationError(

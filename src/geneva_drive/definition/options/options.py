@@ -13,7 +13,7 @@ from geneva_drive.definition.compiler import call_signatures, dependencies
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options import keywords, policies
-from geneva_drive.definition.options.conditions import Condition, StepCondition
+from geneva_drive.definition.options.conditions import StepCondition, WorkflowCondition
 from geneva_drive.definition.options.iteration import Iteration, parse_iteration
 from geneva_drive.definition.options.policies import (
     DEFAULT_MAX_REATTEMPTS,
@@ -182,7 +182,7 @@ def _former_name(value: object) -> str | None:
 def _condition(given: Mapping[str, Any]) -> StepCondition | None:
     for option, skips_when in (("skip_if", True), ("run_if", False)):
         if given.get(option) is not None:
-            return StepCondition(Condition(option, given[option]), skips_when)
+            return StepCondition(WorkflowCondition(option, given[option]), skips_when)
     return None
 
 

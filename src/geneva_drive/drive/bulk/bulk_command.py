@@ -68,5 +68,5 @@ def _again(subject: CommandedWorkflow, step: str | None, verb: str) -> Change:
     if name is None:
         raise InvalidStateError(f"Cannot {verb} a step of this workflow: none has failed.")
     if any(one.step_name == name for one in subject.active if one is subject.running):
-        raise subject.refuse_running(verb)
+        raise subject.refusal_while_running(verb)
     return reattempt(subject, name, rewind=False, verb=verb)

@@ -44,7 +44,7 @@ class GivenPortion:
 
 
 def _going(applied: Applied) -> tuple[str, ...]:
-    planned = [new.node for new in applied.change.schedule if new.state in _GOING]
+    planned = [new.node_id for new in applied.change.schedule if new.state in _GOING]
     moved = [one.record.node_id for one in applied.change.executions if one.state in _GOING]
     return tuple(dict.fromkeys([*planned, *moved]))
 

@@ -75,7 +75,7 @@ def start_by_name(
         raise DefinitionNotFound(name)
     if version is not None:
         checks.text("start(version=...)", version)
-    definition = definition_lookup.startable(drive.store, name, version)
+    definition = definition_lookup.require_startable(drive.store, name, version)
     document = definition if definition.is_document else None
     workflows: ClassWorkflows[Any] = ClassWorkflows(drive, definition.workflow_class, document)
     return workflows.create(**options)

@@ -245,7 +245,7 @@ def _limit_use(drive: Drive, key: str, known: dict[str, LimitUse | None]) -> Lim
 
 
 def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
-    definition = definition_lookup.kept(record)
+    definition = definition_lookup.cached(record)
     if definition is None or record.has_graph or not active:
         return False
     return definition.get(active[0].step_name) is None

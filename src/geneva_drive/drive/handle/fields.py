@@ -20,7 +20,7 @@ from geneva_drive.drive.record_field import RecordField
 from geneva_drive.drive.search.many_executions import may_expand, may_have_many
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.heroes import heroes
-from geneva_drive.engine.transitions.wait_kinds import is_resting
+from geneva_drive.engine.transitions.wait_kinds import waits_externally
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
 from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
@@ -291,7 +291,7 @@ class HandleFields(Generic[W]):
     def _is_resting(self) -> bool:
         """True if only a person or an event from outside can continue the workflow."""
         is_open = self._record.state is WorkflowState.READY and self._record.open_waits > 0
-        return is_open and all(is_resting(one) for one in self._active)
+        return is_open and all(waits_externally(one) for one in self._active)
 
     @property
     def _running(self) -> ExecutionRecord | None:

@@ -18,7 +18,7 @@ from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.planned_executions import ancestry_mismatches
 from geneva_drive.errors import NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
@@ -202,7 +202,7 @@ class HandleGraph(HandleFields[W]):
         found: dict[str, list[ExecutionRecord]] = {}
         for record in self._read_executions():
             node_id = (
-                whole_of(record)
+                graph_node_id(record)
                 if is_dynamic
                 else id_in_graph(self._definition, graph, record.step_name)
             )

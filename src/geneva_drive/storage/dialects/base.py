@@ -50,12 +50,6 @@ Row = Mapping[str, Any]
 Started = tuple[Key, Key | None]  # the keys of the workflow and of its first execution
 
 
-def given(tables: Tables, row: Row) -> dict[str, Any]:
-    """Return a row's values with its key, but without NULLs, which the columns default to."""
-    [keyed] = tables.keyed([row])
-    return {name: value for name, value in keyed.items() if value is not None}
-
-
 _CONNECT_SECONDS = 10
 
 

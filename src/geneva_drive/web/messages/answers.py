@@ -16,18 +16,18 @@ Id = int | str
 AT = "2026-01-31T09:00:00Z"
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Fault(Answer):
+class Fault(ResponseBody):
     """One fault of a request."""
 
     path: str = Field(examples=["body.context.amount"])
     message: str = Field(examples=["Input should be a valid integer"])
 
 
-class Problem(Answer):
+class Problem(ResponseBody):
     """What went wrong (RFC 9457)."""
 
     type: str = Field(examples=["urn:geneva-drive:problem:invalid_state"])
@@ -43,14 +43,14 @@ class Problem(Answer):
     permission: str | None = Field(default=None, description="For forbidden: what is missing.")
 
 
-class ListOf(Answer, Generic[T]):
+class ListOf(ResponseBody, Generic[T]):
     """A page of a list."""
 
     items: list[T]
     next_cursor: str | None = Field(examples=["41"])
 
 
-class Event(Answer):
+class Event(ResponseBody):
     """A published event."""
 
     number: Id = Field(description="Given by GenevaDrive.", examples=[12])
@@ -73,13 +73,13 @@ class HeardEvent(Event):
     refused: dict[str, str] = Field(description="Workflows that it could not start, and why.")
 
 
-class CallbackReceipt(Answer):
+class CallbackReceipt(ResponseBody):
     """Whether the callback had been received before."""
 
     duplicate: bool
 
 
-class LastFailure(Answer):
+class LastFailure(ResponseBody):
     """The step, error class and message of a failure, which make its group."""
 
     step: str
@@ -87,7 +87,7 @@ class LastFailure(Answer):
     message: str
 
 
-class DeadLetter(Answer):
+class DeadLetter(ResponseBody):
     """A workflow that needs, or needed, an operator."""
 
     id: Id = Field(examples=[3])
@@ -103,7 +103,7 @@ class DeadLetter(Answer):
     notes: str | None
 
 
-class FailureGroup(Answer):
+class FailureGroup(ResponseBody):
     """Failures of one step with one error, whose workflows have the same standing."""
 
     type: str | None = Field(examples=["Refund"])
@@ -119,7 +119,7 @@ class FailureGroup(Answer):
     sample_ids: list[Id]
 
 
-class BulkSample(Answer):
+class BulkSample(ResponseBody):
     """A workflow that matches the filters of a bulk."""
 
     id: Id
@@ -127,20 +127,20 @@ class BulkSample(Answer):
     state: str = Field(examples=["paused"])
 
 
-class BulkPreview(Answer):
+class BulkPreview(ResponseBody):
     """The workflows that match the filters of a bulk."""
 
     count: int = Field(examples=[412])
     sample: list[BulkSample]
 
 
-class StartedBulk(Answer):
+class StartedBulk(ResponseBody):
     """The workflow that gives the command to the others."""
 
     id: Id = Field(examples=[42])
 
 
-class ScheduleRun(Answer):
+class ScheduleRun(ResponseBody):
     """A run of a schedule."""
 
     type: str = Field(examples=["Report"])
@@ -155,7 +155,7 @@ class ScheduleRun(Answer):
     started_at: str | None = None
 
 
-class Schedule(Answer):
+class Schedule(ResponseBody):
     """The schedule of a workflow class."""
 
     type: str = Field(examples=["Report"])
@@ -173,7 +173,7 @@ class Schedule(Answer):
     last_run: ScheduleRun | None = None
 
 
-class Worker(Answer):
+class Worker(ResponseBody):
     """A worker process."""
 
     id: str
@@ -187,7 +187,7 @@ class Worker(Answer):
     trouble: str | None = Field(description="The database error that it waits out.")
 
 
-class Queue(Answer):
+class Queue(ResponseBody):
     """A queue, with the executions that are due or running."""
 
     queue: str = Field(examples=["default"])
@@ -196,7 +196,7 @@ class Queue(Answer):
     running: int
 
 
-class WorkflowDefinition(Answer):
+class WorkflowDefinition(ResponseBody):
     """A workflow that can be started."""
 
     name: str = Field(examples=["Refund"])
@@ -204,7 +204,7 @@ class WorkflowDefinition(Answer):
     steps: list[dict[str, str]]
 
 
-class Health(Answer):
+class Health(ResponseBody):
     """Whether the server works."""
 
     status: str = Field(examples=["ok"])

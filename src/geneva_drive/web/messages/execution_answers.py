@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from geneva_drive.web.messages.answers import AT, Answer, Id
+from geneva_drive.web.messages.answers import AT, Id, ResponseBody
 
 
-class ExecutionItem(Answer):
+class ExecutionItem(ResponseBody):
     """A workflow, as lists show it; with `include=context`, the context too."""
 
     id: Id = Field(examples=[41])
@@ -57,7 +57,7 @@ class Execution(ExecutionItem):
     context: dict[str, Any] = Field(examples=[{"amount": 120, "customer": "Ann"}])
 
 
-class ExecutionStatus(Answer):
+class ExecutionStatus(ResponseBody):
     """The state of a workflow, and what it waits for."""
 
     id: Id = Field(examples=[41])
@@ -74,7 +74,7 @@ class ExecutionStatus(Answer):
     canceled_at: str | None = None
 
 
-class Progress(Answer):
+class Progress(ResponseBody):
     """The progress of a loop or a batch worker."""
 
     done: int = Field(examples=[1200])
@@ -84,7 +84,7 @@ class Progress(Answer):
     remaining_seconds: float | None
 
 
-class Step(Answer):
+class Step(ResponseBody):
     """One attempt at a step."""
 
     id: Id = Field(examples=[97])
@@ -115,7 +115,7 @@ class Step(Answer):
     progress: Progress | None = None
 
 
-class Interruption(Answer):
+class Interruption(ResponseBody):
     """An interruption of a loop."""
 
     reason: str
@@ -124,7 +124,7 @@ class Interruption(Answer):
     at: str
 
 
-class SkippedItem(Answer):
+class SkippedItem(ResponseBody):
     """An item that raised and was skipped."""
 
     item: str | None
@@ -141,7 +141,7 @@ class TracedStep(Step):
     skipped_items: list[SkippedItem]
 
 
-class ResumeRequest(Answer):
+class ResumeRequest(ResponseBody):
     """A request that let a paused workflow continue."""
 
     trigger: str = Field(examples=["approval"])
@@ -153,13 +153,13 @@ class ResumeRequest(Answer):
     error: str | None
 
 
-class ResumeOptions(Answer):
+class ResumeOptions(ResponseBody):
     """The actions that would continue a paused workflow."""
 
     actions: list[str] = Field(examples=[["approve", "reject", "cancel"]])
 
 
-class AuditEntry(Answer):
+class AuditEntry(ResponseBody):
     """An action on a workflow, a schedule or an event, and who took it."""
 
     id: Id | None = None
@@ -174,14 +174,14 @@ class AuditEntry(Answer):
     at: str = Field(examples=[AT])
 
 
-class Graph(Answer):
+class Graph(ResponseBody):
     """The nodes of a workflow with their states, and the edges between them."""
 
     nodes: list[dict[str, Any]]
     edges: list[dict[str, str]] = Field(examples=[[{"from": "pack", "to": "ship"}]])
 
 
-class ApprovalItem(Answer):
+class ApprovalItem(ResponseBody):
     """A request for approval, as lists show it."""
 
     id: Id = Field(examples=[7])
@@ -204,7 +204,7 @@ class ApprovalItem(Answer):
     data: Any = None
 
 
-class Vote(Answer):
+class Vote(ResponseBody):
     """The choice of one person."""
 
     by: str = Field(examples=["ann@example.org"])
@@ -221,7 +221,7 @@ class Approval(ApprovalItem):
     history: list[AuditEntry]
 
 
-class Trace(Answer):
+class Trace(ResponseBody):
     """A workflow with every attempt at every step."""
 
     execution: Execution

@@ -188,7 +188,7 @@ def _workflows(drive: Drive, runs: Sequence[ScheduleRun]) -> dict[Any, WorkflowH
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScheduleQuestion:
     """A command that is possible now, with its consequence."""
 
     name: str
@@ -197,12 +197,12 @@ class Question:
     sentence: str
 
 
-def questions(schedule: Schedule) -> dict[str, Question]:
+def questions(schedule: Schedule) -> dict[str, ScheduleQuestion]:
     """Return the commands that are possible, by name."""
     name = schedule.type
     stays = " The schedule stays paused." if schedule.is_paused else " The plan stays as it is."
     found = [
-        Question(
+        ScheduleQuestion(
             "run",
             "Run now",
             f"Run {name} now?",
@@ -211,7 +211,7 @@ def questions(schedule: Schedule) -> dict[str, Question]:
     ]
     if schedule.is_paused:
         found.append(
-            Question(
+            ScheduleQuestion(
                 "resume",
                 "Resume",
                 f"Resume the schedule of {name}?",
@@ -221,7 +221,7 @@ def questions(schedule: Schedule) -> dict[str, Question]:
         )
     else:
         found.append(
-            Question(
+            ScheduleQuestion(
                 "pause",
                 "Pause",
                 f"Pause the schedule of {name}?",

@@ -30,7 +30,7 @@ _SIGNS = {"quoted": "text"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class FailureBar:
     """Failures within a part of the span."""
 
     x: float
@@ -44,7 +44,7 @@ class GroupView:
     """A group in the list."""
 
     group: FailureGroup
-    bars: list[Bar]
+    bars: list[FailureBar]
 
     @property
     def kind(self) -> str:
@@ -122,7 +122,7 @@ def _sign(found: re.Match[str]) -> str:
     return f'<span class="code-tag">{_SIGNS.get(found[1], "#")}</span>'
 
 
-def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[Bar]:
+def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[FailureBar]:
     counts = [0] * _BARS
     for at in moments:
         place = int((at - (now - span)) / span * _BARS)
@@ -131,7 +131,7 @@ def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[B
     most = max(counts) or 1
     pitch = _WIDTH / _BARS
     return [
-        Bar(round(place * pitch, 2), _HEIGHT - height, round(pitch - 1.2, 2), height)
+        FailureBar(round(place * pitch, 2), _HEIGHT - height, round(pitch - 1.2, 2), height)
         for place, count in enumerate(counts)
         if count
         for height in [max(round(count / most * _HEIGHT, 1), 2)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from geneva_drive.drive.timeline.timeline import Bar, BarKind, Timeline, TimelineRow
+from geneva_drive.drive.timeline.timeline import BarKind, Timeline, TimelineBar, TimelineRow
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.shell.words import duration
 
@@ -147,7 +147,7 @@ def _row(row: TimelineRow, scale: Scale, end: datetime, selected: str | None) ->
     )
 
 
-def _bar(bar: Bar, scale: Scale, end: datetime) -> DrawnBar:
+def _bar(bar: TimelineBar, scale: Scale, end: datetime) -> DrawnBar:
     hue, words = _LOOKS[bar.kind]
     until = bar.end or end
     x = min(scale(bar.start), _WHOLE - _LEAST)

@@ -64,7 +64,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BulkQuestion:
     """The question: how many workflows, which, and what will happen."""
 
     count: int
@@ -151,7 +151,7 @@ def _chosen(request: Request, name: str, ids: list[str], given: Mapping[str, str
     return Chosen(name, tuple(dict.fromkeys(ids)), read_address(given), is_all)
 
 
-def _question(drive: Drive, chosen: Chosen) -> Question:
+def _question(drive: Drive, chosen: Chosen) -> BulkQuestion:
     if chosen.is_all:
         where = chosen.where(drive)
         found = drive.bulk(chosen.command, where, dry_run=True)
@@ -159,11 +159,11 @@ def _question(drive: Drive, chosen: Chosen) -> Question:
         if chosen.command == "pause" and "state" not in where:
             only = {**where, "state": str(WorkflowState.PERFORMING)}
             running = drive.bulk(chosen.command, only, dry_run=True).count
-        return Question(found.count, running, 0, list(found.sample)[:3])
+        return BulkQuestion(found.count, running, 0, list(found.sample)[:3])
     workflows = _workflows(drive, chosen.ids)
     fitting = [one for one in workflows if may(chosen.command, one)]
     running = sum(one.state is WorkflowState.PERFORMING for one in fitting)
-    return Question(len(fitting), running, len(workflows) - len(fitting), fitting[:3])
+    return BulkQuestion(len(fitting), running, len(workflows) - len(fitting), fitting[:3])
 
 
 def may(name: str, workflow: WorkflowHandle[Any]) -> bool:
@@ -174,7 +174,7 @@ def may(name: str, workflow: WorkflowHandle[Any]) -> bool:
     return workflow.is_ongoing and (name == "cancel" or not is_held)
 
 
-def _consequence(chosen: Chosen, question: Question) -> str:
+def _consequence(chosen: Chosen, question: BulkQuestion) -> str:
     match chosen.command:
         case "pause":
             kept = "Scheduled steps keep their times."
