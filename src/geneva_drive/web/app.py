@@ -50,7 +50,8 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     """Return an application with the dashboard and the REST API of a Drive.
 
     Serve it, or mount it in FastAPI or Starlette. `authenticate(request)` returns the `gd.Actor`
-    who is logged in, or None: then an API key or a JSON Web Token is asked for. It may be async.
+    who is logged in. If it returns None, the request needs an API key or a JSON Web Token. It may
+    be async.
 
     >>> import geneva_drive as gd
     >>> from fastapi import FastAPI
@@ -64,7 +65,7 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
         title="GenevaDrive",
         version=_VERSION,
         description=_DESCRIPTION,
-        # Those of FastAPI load scripts from elsewhere.
+        # FastAPI's own pages load scripts from other hosts.
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -74,7 +75,7 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     app.state.hints = HintReader(drive)
     app.state.workers = RecentWorkers(drive)
     app.state.end_counters = EndCounters(drive)
-    # FastAPI looks for a route in each included router, and twice; in this list it looks once.
+    # FastAPI searches each included router twice for a route, but this list only once.
     for part in (*_NOUNS, health, metrics, links, callbacks, reference):
         app.router.routes.extend(part.router.routes)
     problems.add_to(app)
@@ -87,7 +88,7 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
 
 
 def _check_permissions(app: FastAPI) -> None:
-    """Refuse to serve a route whose permission was forgotten."""
+    """Refuse to serve a route that has no entry in the table of permissions."""
     document = app.openapi()
     _describe_security(document)
     for path, methods in document["paths"].items():
@@ -97,7 +98,7 @@ def _check_permissions(app: FastAPI) -> None:
 
 
 def _describe_security(document: dict[str, Any]) -> None:
-    """Add how requests are authenticated, and problems; FastAPI keeps the document."""
+    """Add authentication and problems to the OpenAPI document, which FastAPI caches."""
     components = document["components"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"].update(problem.pop("$defs"), Problem=problem)

@@ -1,7 +1,7 @@
-"""The bodies of answers, as the OpenAPI document describes them.
+"""The bodies of responses, for the OpenAPI document.
 
-Routes answer with the bodies of `drive.views.bodies`, which the command line prints too; these
-classes describe them and are not run for each answer.
+Routes respond with the bodies of `drive.views.bodies`, which the command line prints too. These
+classes only describe them; they do not run for each response.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ResponseBody(BaseModel):
 
 
 class Fault(ResponseBody):
-    """One thing that is wrong with a request."""
+    """One fault of a request."""
 
     path: str = Field(examples=["body.context.amount"])
     message: str = Field(examples=["Input should be a valid integer"])
@@ -34,13 +34,13 @@ class Problem(ResponseBody):
     title: str = Field(examples=["Conflict"])
     status: int = Field(examples=[409])
     code: str = Field(
-        description="For programs: it stays the same when the words change.",
+        description="For programs: it stays the same when the text changes.",
         examples=["invalid_state"],
     )
     detail: str = Field(examples=["Workflow 41 is finished and cannot be paused."])
     errors: list[Fault] = Field(default=[], description="Each fault of a request, with its path.")
-    existing_id: Id | None = Field(default=None, description="Of already_running: the other one.")
-    permission: str | None = Field(default=None, description="Of forbidden: what is missing.")
+    existing_id: Id | None = Field(default=None, description="For already_running: the other one.")
+    permission: str | None = Field(default=None, description="For forbidden: what is missing.")
 
 
 class ListOf(ResponseBody, Generic[T]):
@@ -51,10 +51,10 @@ class ListOf(ResponseBody, Generic[T]):
 
 
 class Event(ResponseBody):
-    """An event that was published."""
+    """A published event."""
 
-    number: Id = Field(description="Ours.", examples=[12])
-    id: str = Field(description="The publisher's, unique for its source.", examples=["a-1"])
+    number: Id = Field(description="Given by GenevaDrive.", examples=[12])
+    id: str = Field(description="Given by the publisher, unique for its source.", examples=["a-1"])
     source: str = Field(examples=["api"])
     type: str = Field(examples=["payment.received"])
     key: str | None = Field(examples=["42"])
@@ -64,7 +64,7 @@ class Event(ResponseBody):
 
 
 class HeardEvent(Event):
-    """An event, and what came of it, as ids of workflows."""
+    """An event, and the ids of the workflows that heard it."""
 
     duplicate: bool
     started: list[Id]
@@ -80,7 +80,7 @@ class CallbackReceipt(ResponseBody):
 
 
 class LastFailure(ResponseBody):
-    """The step, class and message by which failures are grouped."""
+    """The step, error class and message of a failure, which make its group."""
 
     step: str
     error_class: str | None
@@ -104,7 +104,7 @@ class DeadLetter(ResponseBody):
 
 
 class FailureGroup(ResponseBody):
-    """Failures of one step with one error, whose workflows stand alike."""
+    """Failures of one step with one error, whose workflows have the same standing."""
 
     type: str | None = Field(examples=["Refund"])
     step: str = Field(examples=["charge"])
@@ -115,12 +115,12 @@ class FailureGroup(ResponseBody):
     is_count_exact: bool
     first: str = Field(examples=[AT])
     last: str = Field(examples=[AT])
-    where: dict[str, str] = Field(description="Of a bulk for exactly these workflows.")
+    where: dict[str, str] = Field(description="The filters for exactly these workflows.")
     sample_ids: list[Id]
 
 
 class BulkSample(ResponseBody):
-    """A workflow that a bulk would be for."""
+    """A workflow that matches the filters of a bulk."""
 
     id: Id
     type: str | None = Field(examples=["Refund"])
@@ -128,14 +128,14 @@ class BulkSample(ResponseBody):
 
 
 class BulkPreview(ResponseBody):
-    """What a bulk would be for."""
+    """The workflows that match the filters of a bulk."""
 
     count: int = Field(examples=[412])
     sample: list[BulkSample]
 
 
 class StartedBulk(ResponseBody):
-    """The workflow that gives the command."""
+    """The workflow that gives the command to the others."""
 
     id: Id = Field(examples=[42])
 
@@ -178,17 +178,17 @@ class Worker(ResponseBody):
 
     id: str
     name: str = Field(examples=["laptop:4002"])
-    queues: list[str] | None = Field(description="None serves all queues.")
+    queues: list[str] | None = Field(description="Null if it serves all queues.")
     types: list[str] = Field(examples=[["Refund"]])
     is_alive: bool
     started_at: str = Field(examples=[AT])
     heartbeat_at: str = Field(examples=[AT])
     stopped_at: str | None
-    trouble: str | None = Field(description="What its database refused lately.")
+    trouble: str | None = Field(description="The database error that it waits out.")
 
 
 class Queue(ResponseBody):
-    """What a queue holds."""
+    """A queue, with the executions that are due or running."""
 
     queue: str = Field(examples=["default"])
     due: int

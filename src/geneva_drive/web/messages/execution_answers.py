@@ -1,4 +1,4 @@
-"""The bodies of answers about executions and approvals, as the OpenAPI document describes them."""
+"""The bodies of responses about executions and approvals, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ExecutionItem(ResponseBody):
     """A workflow, as lists show it; with `include=context`, the context too."""
 
     id: Id = Field(examples=[41])
-    type: str | None = Field(description="None for a dynamic workflow.", examples=["Refund"])
+    type: str | None = Field(description="Null for a dynamic workflow.", examples=["Refund"])
     template: str | None = Field(default=None, description="Of a dynamic workflow.")
     state: str = Field(examples=["paused"])
     needs: str = Field(
@@ -25,7 +25,7 @@ class ExecutionItem(ResponseBody):
     queue: str = Field(examples=["default"])
     priority: int = Field(examples=[0])
     requested: str | None = Field(
-        default=None, description="The pause or cancel that comes when the running step ends."
+        default=None, description="A pause or cancel that takes effect when the running step ends."
     )
     result: Any = None
     result_reason: str | None = Field(
@@ -47,7 +47,7 @@ class ExecutionItem(ResponseBody):
     canceled_at: str | None = None
     why: str = Field(examples=["Step 'manager_approval' waits for a decision on approval 7."])
     bulk: dict[str, Any] | None = Field(
-        default=None, description="What a bulk was asked to do, and its counts; of bulks only."
+        default=None, description="The command and the counts of a bulk; null for others."
     )
 
 
@@ -58,7 +58,7 @@ class Execution(ExecutionItem):
 
 
 class ExecutionStatus(ResponseBody):
-    """Where a workflow stands."""
+    """The state of a workflow, and what it waits for."""
 
     id: Id = Field(examples=[41])
     state: str = Field(examples=["paused"])
@@ -75,7 +75,7 @@ class ExecutionStatus(ResponseBody):
 
 
 class Progress(ResponseBody):
-    """How far a loop or a batch worker has come."""
+    """The progress of a loop or a batch worker."""
 
     done: int = Field(examples=[1200])
     total: int | None = Field(examples=[5000])
@@ -116,7 +116,7 @@ class Step(ResponseBody):
 
 
 class Interruption(ResponseBody):
-    """Where a loop was interrupted."""
+    """An interruption of a loop."""
 
     reason: str
     cursor: Any
@@ -142,7 +142,7 @@ class TracedStep(Step):
 
 
 class ResumeRequest(ResponseBody):
-    """What made a paused workflow continue."""
+    """A request that let a paused workflow continue."""
 
     trigger: str = Field(examples=["approval"])
     trigger_id: str | None = Field(description="The approval, event or actor.", examples=["7"])
@@ -154,13 +154,13 @@ class ResumeRequest(ResponseBody):
 
 
 class ResumeOptions(ResponseBody):
-    """What would continue a paused workflow."""
+    """The actions that would continue a paused workflow."""
 
     actions: list[str] = Field(examples=[["approve", "reject", "cancel"]])
 
 
 class AuditEntry(ResponseBody):
-    """What was done to a workflow, a schedule or an event, and who did it."""
+    """An action on a workflow, a schedule or an event, and who took it."""
 
     id: Id | None = None
     workflow_id: Id | None = None
@@ -205,7 +205,7 @@ class ApprovalItem(ResponseBody):
 
 
 class Vote(ResponseBody):
-    """What one person wants."""
+    """The choice of one person."""
 
     by: str = Field(examples=["ann@example.org"])
     choice: str = Field(examples=["approve"])
@@ -215,7 +215,7 @@ class Vote(ResponseBody):
 
 
 class Approval(ApprovalItem):
-    """A request for approval, with its votes and everything done with it."""
+    """A request for approval, with its votes and history."""
 
     votes: list[Vote]
     history: list[AuditEntry]

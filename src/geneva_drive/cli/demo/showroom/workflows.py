@@ -11,9 +11,9 @@ from typing import Any
 
 import geneva_drive as gd
 
-# What the shop depends on. It was away while the history of the shop was made.
+# A service that the shop depends on. It fails in a part of the shop's history.
 provider_is_away = threading.Event()
-# The history of a week is made without waiting; when the shop is served, its steps take time.
+# While the history is made, steps take no time; when the shop is served, they do.
 is_history = threading.Event()
 
 CARD = "The card it was paid with"

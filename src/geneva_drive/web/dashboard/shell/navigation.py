@@ -1,4 +1,4 @@
-"""The sidebar: which pages there are, for those who may read them."""
+"""The sidebar: links to the pages that the viewer may read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The stylesheet, scripts and pictures of the dashboard, under an address that names their version.
+"""The stylesheet, scripts and pictures of the dashboard, at addresses that name their version.
 
-A file of this version never changes, so that browsers keep it; the modules import one another by
+A file of a version never changes, so browsers can cache it. The modules import one another by
 relative addresses, which stay within the version.
 """
 

@@ -41,7 +41,7 @@ class Chart:
     bars: Sequence[ActivityBar]
     labels: Sequence[datetime]
     form: str  # of the labels
-    words: str  # what the drawing says
+    words: str  # the text for those who do not see the drawing
     width: int = _WIDTH
     height: int = _UP + _DOWN + 1
     base: int = _UP

@@ -1,4 +1,4 @@
-"""The attempts at one node, newest first, as the page of a workflow shows them."""
+"""The attempts at one node, newest first, for the page of a workflow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONG_WAIT = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A part of a traceback: lines of text, folded behind words or not."""
+    """A part of a traceback: lines of text, perhaps folded behind a summary."""
 
     text: str
     words: str | None = None
@@ -33,7 +33,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptView:
-    """One attempt: its line, and what is folded below it."""
+    """One attempt: its line, and the details folded below it."""
 
     number: int
     execution_id: Key
@@ -53,7 +53,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAttempts:
-    """What is known of one node."""
+    """The attempts at one node, with its state."""
 
     id: str
     name: str

@@ -1,6 +1,6 @@
 """The timeline of a workflow as a drawing: a row per node, bars in per cent of the width.
 
-Long spans in which nothing ran are folded into bands that bear their true length.
+Long spans without a running attempt are folded into bands, labelled with their true length.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def draw_timeline(found: Timeline, selected: str | None) -> TimelineDrawing | No
 
 
 def _drawn(rows: Sequence[TimelineRow], selected: str | None) -> list[TimelineRow]:
-    """Return the first rows, and the one that the viewer chose."""
+    """Return the first rows, and the row of the selected node."""
     later = [row for row in rows[_MOST_DRAWN:] if row.node == selected]
     return [*rows[:_MOST_DRAWN], *later]
 
@@ -107,7 +107,7 @@ Scale = Callable[[datetime], float]
 
 
 def _scale(found: Timeline) -> tuple[Scale, list[Band]]:
-    """Return where each moment stands; folded spans have the same width whatever their length."""
+    """Return the position of each moment; all folded spans have the same width."""
     band = min(_BAND, _MOST_FOLDED / len(found.idle)) if found.idle else 0.0
     idle = sum(((end - start) for start, end in found.idle), timedelta())
     busy = max((found.end - found.start - idle).total_seconds(), 1e-6)

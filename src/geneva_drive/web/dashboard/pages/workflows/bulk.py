@@ -38,7 +38,7 @@ _DOING = {"resume": "Resuming", "pause": "Pausing", "cancel": "Canceling"}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a bulk is for: workflows by their ids, or all that the filters select."""
+    """The workflows that were chosen: by their ids, or all that the filters select."""
 
     command: str
     ids: tuple[str, ...]
@@ -51,7 +51,7 @@ class Chosen:
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """What the form carries on, with the filters of the list."""
+        """The hidden fields of the form, with the filters of the list."""
         pairs = [("command", self.command), *self.address.given.items()]
         if self.is_all:
             return [*pairs, ("all", "yes")]
@@ -65,7 +65,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class BulkQuestion:
-    """How many, which, and what will happen."""
+    """The question: how many workflows, which, and what will happen."""
 
     count: int
     running: int  # which run a step now
@@ -75,7 +75,7 @@ class BulkQuestion:
 
 @router.get("/workflows/bulk")
 def ask(request: Request, drive: CurrentDrive) -> Response:
-    """Ask before anything happens; the address holds what was chosen."""
+    """Ask before the command is given; the address holds the chosen workflows."""
     params = request.query_params
     if not params:
         return command.redirect(request, "/workflows")
@@ -167,7 +167,7 @@ def _question(drive: Drive, chosen: Chosen) -> BulkQuestion:
 
 
 def may(name: str, workflow: WorkflowHandle[Any]) -> bool:
-    """True if a bulk command applies to a workflow as it stands."""
+    """True if a bulk command applies to a workflow in its current state."""
     is_held = workflow.needs is Need.OPERATOR
     if name == "resume":
         return is_held
