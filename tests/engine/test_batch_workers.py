@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[gd.Batch], Any], str]] = {
     "falling": (
         lambda batch: batch.checkpoint_yield(400, 199),
         "checkpoint_yield() of batch 001: items_processed must be at least 200, got 199. It counts "
-        "all items of the range that are done, those of earlier calls too.",
+        "all done items of the range, including those of earlier calls.",
     ),
     "results": (
         lambda batch: batch.checkpoint_yield(400, 400, "x" * 2_000_000),

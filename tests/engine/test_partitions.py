@@ -543,5 +543,5 @@ def test_shares_join_across_a_renaming(geneva: gd.Drive) -> None:
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_partitions_keep_no_result(geneva: gd.Drive) -> None:
-    with pytest.raises(gd.errors.StepConfigurationError, match="keep_result needs one body"):
+    with pytest.raises(gd.errors.StepConfigurationError, match="keep_result needs a single body"):
         _failing_at(1, keep_result=True)

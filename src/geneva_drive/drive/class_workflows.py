@@ -278,7 +278,7 @@ class ClassWorkflows(Generic[W]):
     ) -> tuple[ExecutionRecord, ...] | None:
         """Return the active executions if the driver is async, else None.
 
-        The handle would read them when its state is asked for, and the event loop wait for that.
+        Otherwise, reading the handle's state would run a query and block the event loop.
         """
         if joined is None or not joined_transaction.is_async(joined):
             return None
@@ -310,7 +310,7 @@ class ClassWorkflows(Generic[W]):
 
 
 def _key_of_template(built: DynamicWorkflow) -> str | None:
-    """Return the idempotency key with its template: each template has its own keys."""
+    """Return the idempotency key prefixed with the template, as each template has its own keys."""
     key = built.idempotency_key
     is_text = isinstance(key, str) and bool(key)
     return f"{built.template_name}: {key}" if built.template_name and is_text else key

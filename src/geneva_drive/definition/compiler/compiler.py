@@ -190,12 +190,12 @@ def _cancel_conditions(
                     "this is the name of a member of gd.Workflow. "
                     "Choose another name for the condition."
                 )
-            condition = _present_condition(workflow_class, name)
+            condition = _effective_condition(workflow_class, name)
             condition.check(workflow_class)
         yield condition
 
 
-def _present_condition(workflow_class: type[Workflow[Any, Any]], name: str) -> WorkflowCondition:
+def _effective_condition(workflow_class: type[Workflow[Any, Any]], name: str) -> WorkflowCondition:
     """Return the condition, or the method by which a subclass overrides it."""
     value = inspect.getattr_static(workflow_class, name)
     if isinstance(value, CancelCondition):

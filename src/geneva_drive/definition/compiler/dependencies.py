@@ -1,4 +1,4 @@
-"""What a node waits for, by its position in the chain or by its options."""
+"""The nodes that a node waits for, from its position in the chain or its options."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ StepDependencies = StepReference | Sequence[StepReference] | None
 
 
 def parse(given: Mapping[str, Any], kind: NodeKind) -> tuple[object, ...]:
-    """Return the references that a node waits for; the nodes may be defined later."""
+    """Return the references to the nodes that a node waits for, which may be defined later."""
     if not kind.is_in_chain:
         listed = _listed(given, "depends_on")
         if PREVIOUS in listed:

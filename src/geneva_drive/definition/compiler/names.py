@@ -28,7 +28,7 @@ def check(owner: str, node: Node, reserved: frozenset[str]) -> None:
 def refuse_shared_nodes(owner: str, nodes: Sequence[Node]) -> None:
     seen: dict[DeclaredNode, str] = {}
     for node in nodes:
-        # A batch with two workers or aggregates is refused by a message of its own.
+        # A batch with two workers or aggregates has an error message of its own.
         is_exempt = node.is_removed or node.kind.follows_batch
         first = node.name if is_exempt else seen.setdefault(node.declared, node.name)
         if first != node.name:

@@ -9,7 +9,7 @@ from geneva_drive.definition.options.options import Options
 
 
 class RemovedStep(DeclaredNode):
-    """The placeholder of a deleted node, for the workflows that stand there."""
+    """The placeholder of a deleted node, for workflows that are at this node."""
 
     def __init__(self, where: str, opts: Options, *, is_in_chain: bool) -> None:
         super().__init__(NodeKind.REMOVED, "", opts, where)
@@ -20,7 +20,7 @@ class RemovedStep(DeclaredNode):
 
 
 def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
-    """Keep the place of a deleted step, so that workflows that stand there move on.
+    """Keep the place of a deleted step, so that workflows that are at this step move on.
 
     For a deleted task, pass its `depends_on`: its dependants then wait for those nodes.
 

@@ -66,9 +66,9 @@ def step(
     **given: Unpack[StepOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
 def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step of its workflow. Steps run in order of definition.
+    """Turn a method into a step of its workflow. Steps run in order of definition.
 
-    When the body returns, one transaction records its outcome and schedules what follows. If the
+    When the body returns, one transaction records its outcome and schedules the next step. If the
     process dies before that, the body runs again.
 
     >>> import geneva_drive as gd
@@ -91,7 +91,7 @@ def _build(
     return Step(kind, function, opts, where)
 
 
-# Makes a node from its kind, a method, the keywords and the file and line.
+# Builds a node from its kind, its method, its keywords, and its file and line.
 Build = Callable[[NodeKind, Callable[..., Any], Mapping[str, Any], str], Step[Any, Any]]
 
 
@@ -101,14 +101,14 @@ def decorate(
     given: Mapping[str, Any],
     build: Build = _build,
 ) -> Any:
-    """Return the node of a function, or the decorator that makes it."""
+    """Return the node of a function; without a function, return the decorator."""
     if function is None:
         return Decorator(kind, given, code_location.of_caller(), build)
     return _make(kind, function, given, None, build)
 
 
 class Decorator:
-    """What `gd.step(...)` returns before it decorates a method."""
+    """The decorator that `gd.step(...)` and similar calls return."""
 
     def __init__(self, kind: NodeKind, given: Mapping[str, Any], where: str, build: Build) -> None:
         self.kind = kind

@@ -19,7 +19,7 @@ from geneva_drive.serialization import typed_json
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-# A node with one of these options inherits none of them from its job.
+# A node that sets one of these options inherits none of them from its job.
 _POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry"})
 
 
@@ -61,7 +61,7 @@ def task(
     args: Any = None,
     **given: Any,
 ) -> Any:
-    """Make a method or a job a node that waits only for the nodes in `depends_on`.
+    """Turn a method or a job into a node that waits only for the nodes in `depends_on`.
 
     Without `depends_on` it runs at the start. Tasks whose dependencies are done run in parallel.
     Like a step, a task runs again if the process dies before its outcome is recorded.
@@ -95,7 +95,7 @@ def _task_of_job(function: object, job: Any, args: Any, given: Mapping[str, Any]
 
 def _misuse(function: object, job: object) -> str:
     if job is None:
-        return "args of a task go with job=, which they are the arguments of."
+        return "args of a task needs job=: they are the arguments of the job."
     if function is not None:
         return f"A task calls a method or a job, not both {shown(function)} and {shown(job)}."
     return f"job of a task takes a function decorated with @gd.job, not {shown(job)}."

@@ -33,7 +33,7 @@ class OnReject(StrEnum):
     """What follows a rejection, after the body."""
 
     CANCEL = "cancel"  # the workflow
-    CONTINUE = "continue"  # with the nodes behind the approval
+    CONTINUE = "continue"  # with the nodes after the approval
     TASK = "task"  # with `reject_task` alone
 
 
@@ -88,12 +88,12 @@ class ApprovalTerms:
     on_timeout: OnTimeout = OnTimeout.REJECT
     timeout_task: str | DeclaredNode | None = None  # as written
     escalate_to: str | None = None
-    # Called before the request opens; what it returns is written with the request.
+    # Called before the request opens; its return value is stored with the request.
     prepare: Callable[[Any], object] | None = None
 
 
 def parse(given: Mapping[str, Any]) -> ApprovalTerms:
-    """Return the terms of an approval from its keywords; it reads none of a step's."""
+    """Parse the keywords that only an approval has."""
     on_reject, reject_task = _effect("on_reject", given.get("on_reject", "cancel"), OnReject)
     on_timeout, timeout_task = _effect("on_timeout", given.get("on_timeout", "reject"), OnTimeout)
     terms = ApprovalTerms(
@@ -147,14 +147,14 @@ def _choices(value: object) -> tuple[str, ...]:
     )
     if all(choice == REJECT for choice in choices):
         raise StepConfigurationError(
-            f"choices has no word that approves, got {shown(value)}. Every word except "
+            f"choices has no word that approves: {shown(value)}. Every word except "
             f"{REJECT!r} approves: add one, such as 'approve'."
         )
     return choices
 
 
 def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | DeclaredNode | None]:
-    """Return what happens, and the task that runs if the value names one."""
+    """Return the effect, and the task if the value names one."""
     if value in words_of(kind):
         return kind(value), None
     if isinstance(value, DeclaredNode) or (isinstance(value, str) and value):
@@ -163,17 +163,17 @@ def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | Declare
 
 
 def words_of(kind: type[OnReject] | type[OnTimeout]) -> list[str]:
-    """Return the words that an option knows beside the names of tasks."""
+    """Return the words that an option accepts beside the names of tasks."""
     return [word.value for word in kind if word is not kind.TASK]
 
 
 def listed(kind: type[OnReject] | type[OnTimeout]) -> str:
-    """Return what an option takes, in words."""
+    """Return a list of the values that an option accepts."""
     return f"{', '.join(map(repr, words_of(kind)))} or a task that depends on the approval"
 
 
 class _Anything:
-    """A hero or context for a trial of a format: it has every attribute and item."""
+    """A hero or context for testing a format: it has every attribute and item."""
 
     __slots__ = ()
 
@@ -220,7 +220,7 @@ def _check_together(terms: ApprovalTerms) -> None:
         )
     if terms.initial is not None and terms.form is None:
         raise StepConfigurationError(
-            "initial goes with form, whose fields it fills in. Pass a dataclass or pydantic model "
+            "initial needs form, whose fields it fills in. Pass a dataclass or pydantic model "
             "as form."
         )
     _check_deadline(terms)

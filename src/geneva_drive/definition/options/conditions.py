@@ -57,7 +57,7 @@ class WorkflowCondition:
                 return self._truth(test(workflow))
 
     def _truth(self, answer: object) -> bool:
-        # A coroutine is truthy: the step would be skipped every time, silently.
+        # A coroutine is truthy: the step would silently be skipped every time.
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(
@@ -97,9 +97,9 @@ class CancelCondition:
 
 
 def cancel_if(test: Test) -> CancelCondition:
-    """Cancel the workflow if this holds when a step is about to run.
+    """Cancel the workflow if this is true when a step is about to run.
 
-    The check sees the hero as it is then. Subclasses inherit it.
+    The hero is loaded for the check. Subclasses inherit the condition.
 
     >>> import geneva_drive as gd
     >>> class Newsletter(gd.Workflow):

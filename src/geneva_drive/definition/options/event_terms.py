@@ -24,7 +24,7 @@ class OnEventTimeout(StrEnum):
     """What a wait for an event does at its deadline; its body does not run."""
 
     PAUSE = "pause"  # the execution fails as timed out
-    CONTINUE = "continue"  # with the nodes behind it
+    CONTINUE = "continue"  # with the nodes after it
     CANCEL = "cancel"  # the workflow
     TASK = "task"  # continue with `timeout_task` alone
 
@@ -58,7 +58,7 @@ class EventTerms:
 
 
 def parse(types: object, given: Mapping[str, Any]) -> EventTerms:
-    """Return the terms of a wait from its keywords; it reads none of a step's."""
+    """Parse the keywords that only an event wait has."""
     on_timeout, timeout_task = _effect(given.get("on_timeout", "pause"))
     mode = checks.choice("mode", given.get("mode", "any"), _MODES, error=_ERROR)
     match = given.get("match")

@@ -107,7 +107,7 @@ class BatchOptions(_Running, _Body, _ChainMember, ExpansionOptions, CheckpointOp
 
 
 class WorkerOptions(_Running, _Body, _Member, total=False):
-    """The keywords of `.worker` and `.aggregate` of a batch, which says when they run."""
+    """The keywords of a batch's `.worker` and `.aggregate`."""
 
 
 class MapOptions(_Running, _Body, _Result, _ChainMember, ExpansionOptions, total=False):

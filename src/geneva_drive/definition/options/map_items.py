@@ -1,4 +1,4 @@
-"""What a map maps: the result of a step, or the answer of a method."""
+"""The items of a map: the result of a step, or the return value of a method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MapItems:
     source: Source
 
     def call(self, workflow: Workflow[Any, Any]) -> Any:
-        """Return what the method or callable returns. A map over a step's result calls nothing."""
+        """Call the method or callable, and return its items; not for a map over a step's result."""
         match self.source:
             case str() as name:
                 answer = getattr(workflow, name)()
@@ -33,7 +33,7 @@ class MapItems:
                 raise AssertionError(f"the items are the result of {step!r}")
             case function:
                 answer = function(workflow)
-        # A coroutine is no list, and would be reported as never awaited.
+        # A coroutine is not a list, and Python would warn that it was never awaited.
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(

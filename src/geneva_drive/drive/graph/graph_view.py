@@ -55,17 +55,17 @@ _KINDS: Mapping[str | None, NodeKind] = {CHILD_JOB: NodeKind.CHILD, BATCH_JOB: N
 class GraphView:
     """The nodes by id, in order of declaration, and their edges.
 
-    A batch or map that has been expanded is one node, whose workers are listed beside.
+    An expanded batch or map is one node; its workers are listed in `workers`.
     """
 
     nodes: Mapping[str, NodeView]
     graph: Graph
     workers: Mapping[str, Sequence[NodeView]] = field(default_factory=dict)  # by their node
-    untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document did not follow
+    untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document left out
     outline: Outline | None = None  # of a dynamic workflow
     counted: Mapping[str, Counter[StepState]] = field(
         default_factory=dict
-    )  # by node, if not listed
+    )  # by node, where they are not listed
 
     @property
     def folded(self) -> Groups:
@@ -87,7 +87,7 @@ class GraphView:
         return counts
 
     def every_node(self) -> Iterator[NodeView]:
-        """Yield the nodes, with workers in the place of the node that they belong to."""
+        """Yield the nodes, with workers in place of the node that they belong to."""
         if not self.workers:
             return iter(self.nodes.values())
         found = (self.workers.get(key, (node,)) for key, node in self.nodes.items())
@@ -125,9 +125,9 @@ def view_of_workflow(
 ) -> GraphView:
     """Read a workflow's graph, with only those columns of each node that are shown.
 
-    The workers of its batches and maps may be left out; the expansions know what matters most.
-    `is_folded` counts workers instead of listing them, and reads no times of the nodes that a large
-    graph shows as one.
+    The workers of batches and maps may be left out; their expansions have the most important
+    counts. `is_folded` counts workers instead of listing them, and does not read the times of nodes
+    that a large graph shows as one group.
     """
     store = drive.store
     with without_garbage_collection(), store.reading() as connection:
@@ -172,7 +172,7 @@ def _with_expansions(
     tried: Mapping[str, NodeAttempt],
     counted: Mapping[str, Sequence[WorkersInState]] = MappingProxyType({}),
 ) -> GraphView:
-    """Return a view with the workers of batches and maps, and with the states of these."""
+    """Return a view with the workers of batches and maps; their states follow from the workers."""
     nodes, workers, counts = dict(view.nodes), {}, {}
     for name, expansion in expansions.items():
         key = id_in_graph(definition, view.graph, name)
@@ -284,7 +284,7 @@ def _of_dynamic(
         if node is not None:
             nodes[key] = NodeView._make((*node[:_STATELESS], *tried))
     for key in outline.batch_workers:
-        # A batch that was skipped has an idle worker and no expansion.
+        # A skipped batch has a worker that never ran, and no expansion.
         idle = attempts.get(worker_id(key, 0))
         node = outline.nodes[key]
         nodes[key] = node if idle is None else NodeView._make((*node[:_STATELESS], *idle))
@@ -295,7 +295,7 @@ def _of_dynamic(
 def _attempts(
     connection: Connection, store: Store, workflow_id: Key, timed: Sequence[str] | None
 ) -> dict[str, NodeAttempt]:
-    """Return the latest attempts; with times those at some nodes, if these are far fewer."""
+    """Return the latest attempts; with `timed` nodes, read times only for those."""
     if timed is None:
         return store.overviews.latest_attempts(connection, workflow_id)
     states = store.overviews.latest_states(connection, workflow_id)

@@ -1,4 +1,4 @@
-"""What does not change in the graph of a dynamic workflow, kept between two looks at it."""
+"""A cache of what does not change in the graph of a dynamic workflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.storage.schema.records import Key
 if TYPE_CHECKING:
     from geneva_drive.storage.store import Store
 
-MOST_NODES = 250_000  # kept for one database: some 100 MB
+MOST_NODES = 250_000  # cached for one database: some 100 MB
 _MANY = 2_000
 _FEW = 500
 
@@ -31,7 +31,7 @@ class Outline:
 
     nodes: Mapping[str, NodeView]
     graph: Graph
-    batch_workers: Sequence[str]  # the nodes that stand for the workers of a batch
+    batch_workers: Sequence[str]  # the nodes that represent the workers of a batch
 
     @cached_property
     def folded(self) -> Groups:
@@ -45,7 +45,7 @@ class Outline:
 
 
 class Outlines:
-    """The outlines that were read last, up to so many nodes."""
+    """The outlines that were read last, up to `MOST_NODES` nodes."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Version, Outline] = OrderedDict()

@@ -40,7 +40,7 @@ _BUSY = (BarKind.RAN, BarKind.FAILED, BarKind.RUNNING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineBar:
-    """A span of time of one attempt; without an end, it lasts."""
+    """A span of time of one attempt; `end` is None while it lasts."""
 
     kind: BarKind
     start: datetime
@@ -58,12 +58,12 @@ class TimelineRow:
     name: str
     state: StepState
     count: int  # of workers; 1 for any other node
-    at: datetime | None  # when it was skipped, or first planned
+    at: datetime | None  # when it was skipped or first scheduled
     bars: tuple[TimelineBar, ...]
 
     @property
     def took(self) -> timedelta | None:
-        """From the start of its first bar to the end of its last; None while it goes on.
+        """The time from the start of its first bar to the end of its last; None while it lasts.
 
         The time that a failed node is paused does not count.
         """
@@ -85,7 +85,7 @@ class Timeline:
 
 
 def read_timeline(drive: Drive, workflow_id: Key) -> Timeline:
-    """Read the timeline in four statements; of a huge workflow, the first 200 nodes."""
+    """Read the timeline in four statements, with at most the first 200 nodes."""
     store, now = drive.store, drive.clock.now()
     with store.reading() as connection:
         record = store.workflows.get(connection, workflow_id)
@@ -104,7 +104,7 @@ def timeline(
     waits: Iterable[WaitSpan],
     now: datetime,
 ) -> Timeline:
-    """Return the timeline of what was read."""
+    """Return the timeline of these rows."""
     by_execution = {one.execution_id: one for one in waits}
     by_node: dict[str, list[Span]] = {}
     for span in spans[:_MOST_ATTEMPTS]:
@@ -155,7 +155,7 @@ def _row(
 
 
 def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[TimelineBar]:
-    """Yield what came before a body, and the body."""
+    """Yield the bars of one attempt: what came before its body, then the body."""
     known = {
         "attempt_number": span.attempt_number,
         "outcome": span.outcome,
@@ -222,7 +222,7 @@ _WORST = (StepState.FAILED, StepState.IN_PROGRESS, StepState.SCHEDULED, StepStat
 def _idle(
     rows: Sequence[TimelineRow], start: datetime, end: datetime
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the spans over a tenth of the whole in which no body ran."""
+    """Yield the spans longer than a tenth of the whole in which no body ran."""
     least = (end - start) * _FOLDED_FROM
     busy = sorted(
         (bar.start, bar.end or end) for row in rows for bar in row.bars if bar.kind in _BUSY
