@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph.groups import Groups, fold_alike
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.search.overviews import NodeAttempt
 
 if TYPE_CHECKING:
     from geneva_drive.storage.store import Store
@@ -38,10 +40,20 @@ class Outline:
         return fold_alike(self.nodes, self.graph)
 
     @cached_property
+    def has_children(self) -> bool:
+        """True if some of the nodes start child workflows."""
+        return any(node.kind is NodeKind.CHILD for node in self.nodes.values())
+
+    @cached_property
     def timed(self) -> Sequence[str] | None:
         """The nodes that are shown alone, with times; None if most are, or the graph is small."""
         alone = [group[0] for group in self.folded if len(group) == 1]
         return alone if len(self.nodes) > _MANY and len(alone) <= _FEW else None
+
+    def all_with(self, attempt: NodeAttempt) -> dict[str, NodeView]:
+        """Return the nodes as if all stood alike."""
+        make, start = tuple.__new__, NodeView._fields.index("state")
+        return {key: make(NodeView, node[:start] + attempt) for key, node in self.nodes.items()}
 
 
 class Outlines:

@@ -91,8 +91,10 @@ def read_timeline(drive: Drive, workflow_id: Key) -> Timeline:
         record = store.workflows.get(connection, workflow_id)
         if record is None:
             raise WorkflowNotFound(workflow_id)
-        spans = store.timelines.spans(connection, workflow_id, _MOST_ATTEMPTS + 1)
         workers = store.timelines.workers(connection, workflow_id)
+        spans = store.timelines.spans(
+            connection, workflow_id, _MOST_ATTEMPTS + 1, has_workers=bool(workers)
+        )
         waits = store.timelines.waits(connection, workflow_id, _MOST_ATTEMPTS)
     return timeline(record, spans, workers, waits, now)
 

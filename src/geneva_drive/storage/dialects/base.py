@@ -134,6 +134,12 @@ class Dialect:
         """Return the query with a hint to use this index, where the optimizer chooses badly."""
         return query
 
+    def of_workflow(
+        self, table: Table, workflow_id: Key, *conditions: ColumnElement[bool]
+    ) -> ColumnElement[bool]:
+        """Return the condition for a workflow's rows, of which there may be 100,000."""
+        return and_(table.c.workflow_id == workflow_id, *conditions)
+
     def along_index(
         self,
         query: Select[Any],

@@ -96,7 +96,7 @@ def _values(
         "result": context_facts.result_of(workflow),
         "trail": trail_of(workflow) if "audit:read" in permissions else (),
         "timeline": draw_timeline(read_timeline(drive, workflow.id), selected),
-        "children": workflow.children[:_MOST_CHILDREN],
+        "children": _children(workflow, view),
         "copies": copies_of(workflow, str(request.base_url).rstrip("/")),
     }
 
@@ -119,6 +119,14 @@ def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
         return view_of_workflow(drive, workflow.id, is_folded=True)
     except (StepNotDefined, UnknownWorkflowClass):
         return None
+
+
+def _children(
+    workflow: WorkflowHandle[Any], view: GraphView | None
+) -> Sequence[WorkflowHandle[Any]]:
+    # Looking for children reads all executions, of which a fan-out may have 100,000.
+    has_any = view is None or view.outline is None or view.outline.has_children
+    return workflow.children[:_MOST_CHILDREN] if has_any else ()
 
 
 def _selected(
