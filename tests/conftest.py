@@ -79,7 +79,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Leave out the databases on which a module need not run: see `tests.databases`."""
+    """Leave out the databases on which a test need not run: see `tests.databases`."""
     left_out = [item for item in items if not _is_wanted(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -87,12 +87,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
 
 
 def _is_wanted(item: pytest.Item) -> bool:
-    chosen = ONE_SERVER.get(item.path.relative_to(TESTS).as_posix())
-    if chosen is None or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
-        return True
-    # A test that names its database itself needs that one.
-    names_its_own = any("database" in mark.args[0] for mark in item.iter_markers("parametrize"))
-    return names_its_own or item.callspec.params.get("database", "sqlite") in chosen
+    marked = [mark.args for mark in item.iter_markers("databases")]
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    database = params.get("database")
+    if marked:
+        if database is None:
+            raise pytest.UsageError(f"{item.nodeid} names databases, and asks for none.")
+        return all(database in names for names in marked)
+    chosen = ONE_SERVER.get(item.path.relative_to(TESTS).as_posix(), ALL)
+    return database is None or database in chosen
 
 
 def _find_servers(config: pytest.Config) -> Findings:

@@ -2,7 +2,8 @@
 
 Whatever issues SQL of its own, takes locks or races runs on all three databases. The modules below
 test rules that stand above the statements, which other tests run on every database: they take
-SQLite and one server, always the same one.
+SQLite and one server, always the same one. A test that says something about some databases only
+names them by `@pytest.mark.databases`, and runs on these wherever it stands.
 """
 
 from __future__ import annotations

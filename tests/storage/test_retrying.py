@@ -21,13 +21,13 @@ WORKER = {"name": "w", "signatures": "{}", "started_at": NOW, "heartbeat_at": NO
 
 
 @pytest.fixture
-def kill(server_database: str, geneva: gd.Drive, open_engine: Callable[..., Engine]) -> Any:
+def kill(database: str, geneva: gd.Drive, open_engine: Callable[..., Engine]) -> Any:
     """Let the server end a connection, as an administrator would."""
     other = open_engine(geneva.engine.url)
 
     def end(own_id: int) -> None:
         with other.connect() as administrator:
-            administrator.execute(text(KILL[server_database].format(own_id)))
+            administrator.execute(text(KILL[database].format(own_id)))
 
     return end
 
@@ -38,8 +38,9 @@ def own_id(connection: Connection) -> int:
     return found
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_of_two_transactions_in_a_deadlock_the_victim_is_done_again(
-    server_database: str, geneva: gd.Drive, rows: Rows
+    geneva: gd.Drive, rows: Rows
 ) -> None:
     store = geneva.store
     made = [rows.workflow(), rows.workflow()]
@@ -98,8 +99,9 @@ def test_a_connection_that_died_in_the_pool_is_replaced(
     assert geneva.store.write(own_id) == fresh
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_connection_lost_during_commit_is_told_and_the_work_not_repeated(
-    kill: Callable[[int], None], server_database: str, geneva: gd.Drive, rows: Rows
+    kill: Callable[[int], None], geneva: gd.Drive, rows: Rows
 ) -> None:
     tries: list[int] = []
 
