@@ -39,6 +39,7 @@ settings.register_profile("beside", deadline=None, suppress_health_check=[Health
 settings.load_profile("beside")
 
 TESTS = Path(__file__).parent
+_MEMORY = Path("/dev/shm")
 
 Finding = Server | Missing | NoPgBouncer | Browser | NoBrowser
 Findings = tuple[Finding, ...]
@@ -52,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"GENEVA_TEST_DATABASES names {', '.join(sorted(unknown))}; there are {', '.join(ALL)}."
         )
+    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
+        # A disk would have to write each file of SQLite down, and twice as the test ends.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     # Workers inherit the environment, in which the controller has put what it found.
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         config.stash[FINDINGS] = _find_servers(config)
