@@ -426,7 +426,7 @@ def test_a_file_that_cannot_be_opened_is_the_problem(run: Run) -> None:
     )
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_what_makes_the_database_slow_or_forgetful_is_a_problem_too(
     geneva: gd.Drive, geneva_database_url: str, run: Run
 ) -> None:

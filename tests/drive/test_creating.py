@@ -237,7 +237,7 @@ class Single(gd.Workflow[Any]):
     def ship(self) -> None: ...
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(
     ("workflow_class", "warning"),
     [

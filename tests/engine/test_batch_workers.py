@@ -323,7 +323,7 @@ def test_checkpoints_have_uuids_where_all_keys_are(uuid_drive: gd.Drive) -> None
     assert reasons(workers(workflow)[0]) == [*YIELDS, ("success", 800, 800)]
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_a_checkpoint_whose_answer_was_lost_is_on_record_once(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -394,7 +394,7 @@ def test_an_item_that_cannot_be_put_into_words_is_skipped_too(geneva: gd.Drive) 
     ]
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.databases("postgresql", "mysql")
 def test_an_error_that_is_the_databases_is_not_blamed_on_the_item(geneva: gd.Drive) -> None:
     raised: list[int] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from fastapi import FastAPI
@@ -61,6 +62,22 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     """
     if not isinstance(drive, Drive):
         raise InvalidInput(f"asgi() takes a gd.Drive, got {shown(drive)}.")
+    _document()  # refuses a route whose permission was forgotten
+    app = _with_routes()
+    app.openapi = _document  # type: ignore[method-assign] # FastAPI's way to bring one's own
+    app.state.drive = drive
+    app.state.hints = HintReader(drive)
+    app.state.workers = RecentWorkers(drive)
+    app.state.end_counters = EndCounters(drive)
+    problems.add_to(app)
+    credentials = Credentials(drive, authenticate)
+    app.state.credentials = credentials
+    app.add_middleware(Gate, drive=drive, credentials=credentials)
+    dashboard.add_to(app)
+    return app
+
+
+def _with_routes() -> FastAPI:
     app = FastAPI(
         title="GenevaDrive",
         version=_VERSION,
@@ -71,26 +88,23 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
         redoc_url=None,
         separate_input_output_schemas=False,
     )
-    app.state.drive = drive
-    app.state.hints = HintReader(drive)
-    app.state.workers = RecentWorkers(drive)
-    app.state.end_counters = EndCounters(drive)
     # FastAPI searches each included router twice for a route, but this list only once.
     for part in (*_NOUNS, health, metrics, links, callbacks, reference):
         app.router.routes.extend(part.router.routes)
-    problems.add_to(app)
-    credentials = Credentials(drive, authenticate)
-    app.state.credentials = credentials
-    app.add_middleware(Gate, drive=drive, credentials=credentials)
-    dashboard.add_to(app)
-    _check_permissions(app)
     return app
 
 
-def _check_permissions(app: FastAPI) -> None:
-    """Refuse to serve a route that has no entry in the table of permissions."""
-    document = app.openapi()
+@functools.cache
+def _document() -> dict[str, Any]:
+    """Return the OpenAPI document; it is the same for every Drive, and takes long to make."""
+    document = _with_routes().openapi()
     _describe_security(document)
+    _check_permissions(document)
+    return document
+
+
+def _check_permissions(document: dict[str, Any]) -> None:
+    """Refuse to serve a route that has no entry in the table of permissions."""
     for path, methods in document["paths"].items():
         for method in methods:
             route = f"{method.upper()} {path}"
@@ -98,7 +112,7 @@ def _check_permissions(app: FastAPI) -> None:
 
 
 def _describe_security(document: dict[str, Any]) -> None:
-    """Add authentication and problems to the OpenAPI document, which FastAPI caches."""
+    """Add authentication and problems to the OpenAPI document."""
     components = document["components"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"].update(problem.pop("$defs"), Problem=problem)
