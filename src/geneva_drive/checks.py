@@ -129,18 +129,16 @@ def duration(name: str, value: object, *, error: MakeError = InvalidInput) -> ti
         raise error(f"{name}: {fault}.") from None
 
 
-def duration_or_moment(
-    name: str, value: object, *, error: MakeError = InvalidInput
-) -> timedelta | datetime:
+def duration_or_moment(name: str, value: object) -> timedelta | datetime:
     """Return a duration, or a moment in UTC."""
     if not isinstance(value, datetime):
-        return duration(name, value, error=error)
+        return duration(name, value)
     if value.tzinfo is None or value.utcoffset() is None:
-        raise error(
+        raise InvalidInput(
             f"{name} must be a duration or a datetime with a time zone, got {shown(value)} "
             f"without one. For a moment in UTC, pass tzinfo=UTC."
         )
-    return moment(name, value, error=error)
+    return moment(name, value)
 
 
 def moment(name: str, value: object, *, error: MakeError = InvalidInput) -> datetime:

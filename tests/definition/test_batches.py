@@ -90,7 +90,6 @@ def test_a_definition_finds_the_parts_of_a_batch_from_each_other() -> None:
     assert definition.batch_of("process").name == "rows"
     assert definition.batch_of("summarize").name == "rows"
     assert definition.worker_of("rows").name == "process"
-    assert definition.aggregate_of("rows").name == "summarize"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +208,7 @@ def test_a_child_may_override_the_parts_of_a_batch_with_methods() -> None:
     assert steps(Quicker) == steps(RowImport)
     assert definition.require("rows").expansion.parallelism == 4
     assert definition.require("process").options.transaction is True
-    assert definition.aggregate_of("rows").options.queue == "slow"
+    assert definition.require("summarize").options.queue == "slow"
     assert definition.signature == definition_of(RowImport).signature
 
 

@@ -306,15 +306,10 @@ class Definition:
     def worker_of(self, name: str) -> Node:
         """Return the worker of a batch, or the map itself."""
         node = self.require(name)
-        return node if node.is_map else self._follower(node, NodeKind.WORKER)
-
-    def aggregate_of(self, name: str) -> Node:
-        """Return the aggregate of a batch."""
-        return self._follower(self.worker_of(name), NodeKind.AGGREGATE)
-
-    def _follower(self, node: Node, kind: NodeKind) -> Node:
+        if node.is_map:
+            return node
         dependants = map(self.require, self.graph.dependants[node.name])
-        return next(each for each in dependants if each.kind is kind)
+        return next(each for each in dependants if each.is_worker)
 
     def expansion_node(self, name: str) -> Node | None:
         """Return the batch worker or the map that an execution's node id belongs to.

@@ -183,7 +183,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
 
     def pause(self, reason: str | None = None) -> NoReturn:
         """End this execution and pause the workflow; `resume` runs the step again."""
-        _signal(self, "pause", flow_control.Pause(_text("pause", reason)))
+        _signal(self, "pause", flow_control.Pause(_pause_reason(reason)))
 
     def skip(self) -> NoReturn:
         """Skip the rest of this step and continue with the next."""
@@ -365,10 +365,10 @@ def _delay(verb: str, wait: Duration | None) -> timedelta | None:
     return None if wait is None else checks.duration(f"{verb}(wait=...)", wait)
 
 
-def _text(verb: str, reason: Any) -> str | None:
+def _pause_reason(reason: Any) -> str | None:
     if reason is None or isinstance(reason, str):
         return reason
-    raise InvalidInput(f"{verb}(reason=...) must be text, got {shown(reason)}.")
+    raise InvalidInput(f"pause(reason=...) must be text, got {shown(reason)}.")
 
 
 def _signal(instance: Workflow[Any, Any], verb: str, signal: flow_control.FlowControl) -> NoReturn:

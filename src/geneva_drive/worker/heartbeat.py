@@ -98,7 +98,5 @@ class Heartbeat:
         in_memory = self._flights.ids()
         unknown = [record for record in claimed if record.id not in in_memory]
         lost = [record for record in unknown if record.id in self._unknown]
-        lost_workers.release(
-            self._environment, lost, "The answer to its claim was lost.", counted=False
-        )
+        lost_workers.release(self._environment, lost)
         self._unknown = {record.id for record in unknown} - {record.id for record in lost}

@@ -37,7 +37,7 @@ _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 
 def faults(steps: Sequence[Step], hints: Suggestions, path: Callable[[Location], str]) -> Found:
     """Yield every fault in the order of steps, with its location."""
-    yield from _Lists(hints, path).faults(steps, ("steps",), None)
+    yield from _Lists(hints, path).faults(steps)
 
 
 def lenient(steps: object) -> tuple[Step, ...]:
@@ -76,9 +76,9 @@ class _Lists:
         self._path = path
         self._seen: dict[str, Location] = {}
 
-    def faults(self, steps: Sequence[Step], location: Location, parent: _Parent) -> Found:
-        yield from self._id_faults(steps, location)
-        yield from self._order_faults(steps, location, parent)
+    def faults(self, steps: Sequence[Step]) -> Found:
+        yield from self._id_faults(steps, ("steps",))
+        yield from self._order_faults(steps, ("steps",), None)
 
     def _id_faults(self, steps: Sequence[Step], location: Location) -> Found:
         for index, step in enumerate(steps):

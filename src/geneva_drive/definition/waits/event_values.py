@@ -13,10 +13,10 @@ from geneva_drive.errors import InvalidInput
 MAX_LENGTH = 191  # of a type, key, source and id of an event
 
 
-def event_type(name: str, value: object, *, error: MakeError = InvalidInput) -> str:
-    text = checks.text(name, value, longest=MAX_LENGTH, error=error)
+def event_type(name: str, value: object) -> str:
+    text = checks.text(name, value, longest=MAX_LENGTH)
     if any(letter.isspace() for letter in text) or "*" in text:
-        raise error(
+        raise InvalidInput(
             f"{name} must not contain blanks or '*', got {shown(value)}. Write a type such as "
             f"'payment.received'."
         )

@@ -31,12 +31,12 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def named(situation: Situation, nodes: Sequence[str], most: int = MOST_NAMED) -> str:
+def named(situation: Situation, nodes: Sequence[str]) -> str:
     """Name the first few nodes and count the others."""
-    if len(nodes) <= most:
+    if len(nodes) <= MOST_NAMED:
         return listed([code(situation, each) for each in nodes])
-    shown = [code(situation, each) for each in nodes[:most]]
-    return f"{', '.join(shown)} and {count_of(len(nodes) - most, 'more node')}"
+    shown = [code(situation, each) for each in nodes[:MOST_NAMED]]
+    return f"{', '.join(shown)} and {count_of(len(nodes) - MOST_NAMED, 'more node')}"
 
 
 def runs(situation: Situation, nodes: Sequence[str], verb: str = "runs", verbs: str = "run") -> str:
@@ -107,28 +107,28 @@ def start(situation: Situation, nodes: Sequence[str]) -> str:
     return f"{runs(situation, nodes, 'starts', 'start')} {'next' if longest else 'at once'}."
 
 
-def phrases(situation: Situation, ahead: Ahead, most: int = MOST_NAMED) -> list[str]:
+def phrases(situation: Situation, ahead: Ahead) -> list[str]:
     """Return what nodes will do, in words for people who do not read code."""
     nodes = [*ahead.next, *ahead.later]
     found = []
-    for node_id in nodes[:most]:
+    for node_id in nodes[:MOST_NAMED]:
         perhaps = "perhaps " if situation.is_conditional(node_id) else ""
         opened = " and continue accordingly" if _opens(situation, node_id) else ""
         found.append(f"{perhaps}{situation.phrase(node_id)}{opened}")
-    if len(nodes) > most:
-        found.append(f"do {count_of(len(nodes) - most, 'more step')}")
+    if len(nodes) > MOST_NAMED:
+        found.append(f"do {count_of(len(nodes) - MOST_NAMED, 'more step')}")
     return found
 
 
-def will(situation: Situation, ahead: Ahead, subject: str = "The workflow") -> str:
+def will(situation: Situation, ahead: Ahead) -> str:
     """Return "The workflow will do this, then that."."""
     found = phrases(situation, ahead)
     if not found:
         if ahead.blocked or situation.failed:
-            return f"{subject} stays as it is: another step has failed."
+            return "The workflow stays as it is: another step has failed."
         return (
-            f"{subject} goes on with what is active."
+            "The workflow goes on with what is active."
             if len(situation.active) > 1
-            else f"{subject} will finish."
+            else "The workflow will finish."
         )
-    return f"{subject} will {', then '.join(found)}."
+    return f"The workflow will {', then '.join(found)}."

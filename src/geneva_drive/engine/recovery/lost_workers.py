@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from geneva_drive.definition import registry
-from geneva_drive.engine.commit.ended_run import Applied, EndedRun
+from geneva_drive.engine.commit.ended_run import EndedRun
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Lost
@@ -77,7 +77,7 @@ def recover(
         _claim_of(record) for record, one in zip(wanted, applied, strict=True) if one is None
     }
     return Recovered(
-        count=_count(applied),
+        count=sum(one is not None for one in applied),
         has_more=has_more,
         skipped=(skipped if has_more else frozenset(still_there)) | unrecovered,
         locked=locked if has_more else frozenset(),
@@ -112,13 +112,11 @@ def _unlocked(
     return [record for record in records if record.workflow_id in free]
 
 
-def release(
-    environment: Environment, held: Sequence[ExecutionRecord], why: str, *, counted: bool
-) -> int:
-    """Release claims of this process that none of its threads runs; return how many."""
-    limit = environment.settings.max_recoveries if counted else None
-    endings = [_lost_run(record, why, limit) for record in held]
-    return _count(commit_endings(environment, endings)) if endings else 0
+def release(environment: Environment, held: Sequence[ExecutionRecord]) -> None:
+    """Release claims of this process whose answer was lost: none of its threads runs them."""
+    if held:
+        why = "The answer to its claim was lost."
+        commit_endings(environment, [_lost_run(record, why, None) for record in held])
 
 
 def _claim_of(record: ExecutionRecord) -> HeldClaim:
@@ -133,10 +131,6 @@ def _lost_run(record: ExecutionRecord, why: str, limit: int | None) -> EndedRun:
         definition=registry.definition_for(record.type),
         outcome=Lost(why, limit),
     )
-
-
-def _count(applied: Sequence[Applied | None]) -> int:
-    return sum(one is not None for one in applied)
 
 
 def _forget(environment: Environment, silent: list[WorkerRecord]) -> None:

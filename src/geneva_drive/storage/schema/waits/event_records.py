@@ -78,13 +78,11 @@ class EventListenerRecord(_Row):
 
 @dataclass(frozen=True, slots=True)
 class StartRecord(_Row):
-    """A row of `event_starts`."""
+    """A workflow type that an event starts, and the workflow or the error that came of it."""
 
-    event_id: Key
     type: str
     workflow_id: Key | None
     error: str | None
-    done_at: datetime | None
 
 
 EVENT_COLUMNS = tuple(EventRecord.__slots__)

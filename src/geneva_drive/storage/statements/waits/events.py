@@ -245,6 +245,6 @@ class Events:
 
     def starts_of(self, connection: Connection, key: Key) -> list[StartRecord]:
         s = self._tables.event_starts.c
-        query = select(s.event_id, s.type, s.workflow_id, s.error, s.done_at)
+        query = select(s.type, s.workflow_id, s.error)
         rows = connection.execute(query.where(s.event_id == key).order_by(s.type))
         return [StartRecord.read(row) for row in rows]

@@ -46,7 +46,6 @@ class RequestView:
     open_places: list[str]
     comment: str = ""
     fault: str | None = None  # of the whole form
-    comment_fault: str | None = None
 
     @property
     def deadline(self) -> datetime | None:

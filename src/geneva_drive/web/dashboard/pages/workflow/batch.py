@@ -50,10 +50,6 @@ class BatchView:
         is_done = progress.is_over and not progress.failed and not progress.items_failed
         return progress.total > 0 and not (is_done and progress.kind is ExpansionKind.MAP)
 
-    @property
-    def noun(self) -> str:
-        return "items" if self.progress.items_total is not None else "workers"
-
 
 def read_workers_of(
     drive: Drive, workflow: WorkflowHandle[Any], now: datetime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -230,8 +230,3 @@ def _curve(points: Sequence[tuple[float, float]]) -> str:
 def _arrow(point: tuple[float, float]) -> str:
     x, y = point
     return f"M{x - _ARROW} {y - 3.2}L{x} {y}L{x - _ARROW} {y + 3.2}Z"
-
-
-def counted_words(counts: Mapping[StepState, int]) -> str:
-    """Return the numbers of nodes by state, such as "5 completed, 1 failed"."""
-    return ", ".join(f"{number(count)} {state_word(state)}" for state, count in counts.items())
