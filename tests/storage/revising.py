@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, inspect
@@ -18,16 +19,16 @@ _PRINTED: dict[tuple[str, KeyType], list[str]] = {}
 _DUMPS: dict[tuple[str, ...], list[str]] = {}
 
 
-def half_way(counts: Iterable[int]) -> pytest.MarkDecorator:
-    """Leave a migration half way, after each `count` of statements.
+def half_way(names: str, places: Iterable[tuple[Any, ...]]) -> pytest.MarkDecorator:
+    """Leave a migration half way in each of these places, which end with a count of statements.
 
     PostgreSQL migrates in one transaction, so that only a person who runs the printed statements
     one by one can leave it half way: there, one place stands for all.
     """
     elsewhere = pytest.mark.databases("sqlite", "mysql")
     return pytest.mark.parametrize(
-        "count",
-        [count if count == 1 else pytest.param(count, marks=elsewhere) for count in counts],
+        names,
+        [pytest.param(*place, marks=() if place[-1] == 1 else elsewhere) for place in places],
     )
 
 

@@ -161,3 +161,21 @@ def test_an_execution_lacks_nothing_it_needs(column: str, rows: Rows) -> None:
         rows.execution(workflow_id, **{column: None})
 
     assert rows.count(rows.tables.step_executions) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"state": "completed"},
+        {"state": "canceled"},
+        {"wakes_at": NOW},
+    ],
+    ids=["one that is over", "a canceled one", "a sleeper"],
+)
+def test_only_what_lies_ahead_waits_for_a_limit(wrong: dict[str, Any], rows: Rows) -> None:
+    parked = rows.due(claimable=False, limit_key="crm")
+
+    with pytest.raises(DBAPIError, match="step_executions_limit_is_ahead"):
+        rows.change(rows.tables.step_executions, parked, **wrong)
+
+    assert rows.read(rows.tables.step_executions, parked)["state"] == "scheduled"
