@@ -10,9 +10,12 @@ from sqlalchemy import Connection
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits.approvals.pending_request import (
+    By,
     PendingRequest,
+    Refusal,
     append_audit,
     lock_request,
+    refuse,
 )
 from geneva_drive.errors import InvalidInput, InvalidStateError, NotFound
 from geneva_drive.storage.schema.records import Key
@@ -73,10 +76,27 @@ def find(environment: Environment, token: str) -> LinkRecord:
     return found
 
 
-def check(
+def lock_for(
+    connection: Connection,
+    environment: Environment,
+    workflow_id: Key,
+    approval_id: Key,
+    command: str,
+    by: By,
+    link_hash: str | None,
+) -> PendingRequest | Refusal:
+    """Lock a pending request for a person's command, or record that the person may not give it.
+
+    Raise an error if the link that they followed cannot be used any more.
+    """
+    request = lock_request(connection, environment, workflow_id, approval_id, command)
+    _check_link(connection, environment, request, link_hash)
+    return refuse(connection, environment, request, command, by) or request
+
+
+def _check_link(
     connection: Connection, environment: Environment, request: PendingRequest, link_hash: str | None
 ) -> None:
-    """Raise an error if the link to this pending request cannot be used any more."""
     if link_hash is None:  # the caller used no link
         return
     link = environment.store.approval_people.link(connection, link_hash)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -19,9 +18,7 @@ from geneva_drive.engine.waits.approvals.pending_request import (
     Refusal,
     append_audit,
     audit_values,
-    lock_request,
     person_of,
-    refuse,
 )
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.storage.schema.records import Key
@@ -64,11 +61,11 @@ def escalate(
     """Ask another role, with a new deadline; votes are cleared and links closed."""
 
     def move(connection: Connection) -> TelemetryEvent | Refusal:
-        request = lock_request(connection, environment, workflow_id, approval_id, _ESCALATE)
-        decision_links.check(connection, environment, request, link_hash)
-        refusal = refuse(connection, environment, request, _ESCALATE, by)
-        if refusal is not None:
-            return refusal
+        request = decision_links.lock_for(
+            connection, environment, workflow_id, approval_id, _ESCALATE, by, link_hash
+        )
+        if isinstance(request, Refusal):
+            return request
         role = to or request.approval.escalate_to
         if role is None:
             raise InvalidStateError(
@@ -99,7 +96,19 @@ def escalate_pending(
     now = escalations[0].request.now
     ids = [one.request.approval.id for one in escalations]
     escalated = [one.escalated() for one in escalations]
-    _update(connection, environment, escalated)
+    store.approvals.update_pending(
+        connection,
+        {
+            one.id: {
+                "role": one.role,
+                "approvers": None,
+                "escalation_count": one.escalation_count,
+                "expires_at": one.expires_at,
+                "wakes_at": one.expires_at,
+            }
+            for one in escalated
+        },
+    )
     store.approval_people.clear(connection, ids)
     store.approval_people.close_links(connection, ids, now)
     store.audit_entries.append(
@@ -118,24 +127,6 @@ def escalate_pending(
     ]
 
 
-def _update(
-    connection: Connection, environment: Environment, escalated: Iterable[ApprovalRecord]
-) -> None:
-    groups: dict[tuple[tuple[str, Any], ...], list[Key]] = defaultdict(list)
-    for one in escalated:
-        values = {
-            "role": one.role,
-            "approvers": None,
-            "escalation_count": one.escalation_count,
-            "expires_at": one.expires_at,
-            "wakes_at": one.expires_at,
-        }
-        groups[tuple(values.items())].append(one.id)
-    for columns, ids in groups.items():
-        count = environment.store.approvals.update_pending(connection, ids, dict(columns))
-        assert count == len(ids), "the workflows are locked, and the requests were read as pending"
-
-
 def delegate(
     environment: Environment,
     workflow_id: Key,
@@ -148,11 +139,11 @@ def delegate(
     """Delegate the decision of `by` to another person, whatever their roles."""
 
     def move(connection: Connection) -> TelemetryEvent | Refusal:
-        request = lock_request(connection, environment, workflow_id, approval_id, _DELEGATE)
-        decision_links.check(connection, environment, request, link_hash)
-        refusal = refuse(connection, environment, request, _DELEGATE, by)
-        if refusal is not None:
-            return refusal
+        request = decision_links.lock_for(
+            connection, environment, workflow_id, approval_id, _DELEGATE, by, link_hash
+        )
+        if isinstance(request, Refusal):
+            return request
         _check_delegate(request, person_of(by), to)
         return _delegate(connection, environment, request, person_of(by), to)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import ApprovalState, Request, ResumeTrigger, StepState, WorkflowState
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
-from geneva_drive.storage.schema.records import ExecutionRecord, Key
+from geneva_drive.storage.schema.records import ExecutionRecord
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord
 
 
@@ -43,7 +42,9 @@ def end_requests(
     if not endings:
         return []
     store = environment.store
-    _end(connection, environment, endings)
+    store.approvals.update_pending(
+        connection, {one.ended.id: _ended_values(one.ended) for one in endings}
+    )
     assigned = [
         one.ended.id
         for one in endings
@@ -80,17 +81,6 @@ def decide_request(
     return write_together(
         connection, store, change, request.now, beside=[last_vote, closing], notice=notice
     )
-
-
-def _end(
-    connection: Connection, environment: Environment, endings: Iterable[RequestEnding]
-) -> None:
-    groups: dict[tuple[tuple[str, Any], ...], list[Key]] = defaultdict(list)
-    for one in endings:
-        groups[tuple(_ended_values(one.ended).items())].append(one.ended.id)
-    for columns, ids in groups.items():
-        count = environment.store.approvals.update_pending(connection, ids, dict(columns))
-        assert count == len(ids), "the workflows are locked, and the requests were read as pending"
 
 
 def _ended_values(ended: ApprovalRecord) -> dict[str, Any]:

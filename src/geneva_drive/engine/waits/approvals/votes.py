@@ -20,9 +20,7 @@ from geneva_drive.engine.waits.approvals.pending_request import (
     PendingRequest,
     Refusal,
     append_audit,
-    lock_request,
     person_of,
-    refuse,
 )
 from geneva_drive.engine.waits.approvals.request_endings import RequestEnding, decide_request
 from geneva_drive.states import ApprovalState
@@ -98,11 +96,17 @@ def _vote(
     given: Vote,
     notice: Notice | None,
 ) -> _CountedVote | Refusal:
-    request = lock_request(connection, environment, workflow_id, approval_id, given.command)
-    decision_links.check(connection, environment, request, given.link_hash)
-    refusal = refuse(connection, environment, request, given.command, given.by)
-    if refusal is not None:
-        return refusal
+    request = decision_links.lock_for(
+        connection,
+        environment,
+        workflow_id,
+        approval_id,
+        given.command,
+        given.by,
+        given.link_hash,
+    )
+    if isinstance(request, Refusal):
+        return request
     votes = Counter(
         one.choice
         for one in request.people.values()

@@ -5,6 +5,7 @@ Callers lock the workflow of the request before they write.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,7 @@ from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new
 from geneva_drive.storage.schema.records import EXECUTION_COLUMNS, ExecutionRecord, Key
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, PersonRecord
+from geneva_drive.storage.statements.waits.deadlines import due_deadlines
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,19 @@ class Approvals:
         return select(*(self._table.c[name] for name in ApprovalRecord.__slots__))
 
     def update_pending(
-        self, connection: Connection, ids: Collection[Key], values: Mapping[str, Any]
-    ) -> int:
-        """Update the requests that are still pending; return their number."""
+        self, connection: Connection, values_by_id: Mapping[Key, Mapping[str, Any]]
+    ) -> None:
+        """Update pending requests of locked workflows; equal values share a statement."""
+        groups: dict[tuple[tuple[str, Any], ...], list[Key]] = defaultdict(list)
+        for key, values in values_by_id.items():
+            groups[tuple(values.items())].append(key)
         c = self._table.c
-        statement = update(self._table).where(c.id.in_(ids), c.state == ApprovalState.PENDING.value)
-        return connection.execute(statement.values(**values)).rowcount
+        for columns, ids in groups.items():
+            pending = update(self._table).where(
+                c.id.in_(ids), c.state == ApprovalState.PENDING.value
+            )
+            count = connection.execute(pending.values(**dict(columns))).rowcount
+            assert count == len(ids), "the workflows are locked, and these were read as pending"
 
     def closing(self, approval_id: Key, values: Mapping[str, Any]) -> KeptWrite:
         """Return the write that ends a request if it is still pending."""
@@ -126,12 +135,7 @@ class Approvals:
         self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
     ) -> list[tuple[Key, Key]]:
         """Return up to `limit` requests past their deadline, each with its workflow's id."""
-        c = self._table.c
-        query = select(c.id, c.workflow_id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
-        if passed_over:
-            query = query.where(c.id.not_in(passed_over))
-        rows = connection.execute(query.order_by(c.wakes_at).limit(limit))
-        return [(row[0], row[1]) for row in rows]
+        return due_deadlines(connection, self._table, now, limit, passed_over)
 
     def page(
         self, connection: Connection, *, wanted: ApprovalFilter, limit: int | None

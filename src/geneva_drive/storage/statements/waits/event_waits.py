@@ -38,6 +38,7 @@ from geneva_drive.storage.schema.waits.event_records import (
     EventRecord,
     EventWaitRecord,
 )
+from geneva_drive.storage.statements.waits.deadlines import due_deadlines
 
 # As a literal: with a parameter, the partial index is not used.
 _OPEN = literal(EventWaitState.OPEN.value, literal_execute=True)
@@ -184,12 +185,7 @@ class EventWaits:
         self, connection: Connection, now: datetime, limit: int, passed_over: Collection[Key] = ()
     ) -> list[tuple[Key, Key]]:
         """Return up to `limit` waits past their deadline, each with its workflow's id."""
-        c = self._table.c
-        query = select(c.id, c.workflow_id).where(c.wakes_at.is_not(None), c.wakes_at <= now)
-        if passed_over:
-            query = query.where(c.id.not_in(passed_over))
-        rows = connection.execute(query.order_by(c.wakes_at).limit(limit))
-        return [(row[0], row[1]) for row in rows]
+        return due_deadlines(connection, self._table, now, limit, passed_over)
 
     def blind(
         self, connection: Connection, before: datetime, limit: int, passed_over: Collection[Key]
