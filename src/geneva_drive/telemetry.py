@@ -24,35 +24,38 @@ logger = logging.getLogger("geneva_drive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowChanged:
-    """A workflow was created (`from_state` is None) or changed its state."""
-
+class _AboutWorkflow:
     workflow_id: Any
     type: str
     hero_type: str | None
     hero_id: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AboutStep(_AboutWorkflow):
+    execution_id: Any
+    step_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowChanged(_AboutWorkflow):
+    """A workflow was created (`from_state` is None) or changed its state."""
+
     from_state: WorkflowState | None
     to_state: WorkflowState
-    at: datetime
     execution_id: Any = None
     step_name: str | None = None
     outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepChanged:
+class StepChanged(_AboutStep):
     """A step execution was scheduled (`from_state` is None) or changed its state."""
 
-    workflow_id: Any
-    type: str
-    hero_type: str | None
-    hero_id: str | None
-    execution_id: Any
-    step_name: str
     from_state: StepState | None
     to_state: StepState
     outcome: Outcome | None
-    at: datetime
     # The exception, if it was raised in this process.
     error: BaseException | None = None
 
@@ -68,44 +71,30 @@ class ApprovalAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalChanged:
+class ApprovalChanged(_AboutStep):
     """A request for approval was opened, decided, delegated or escalated, or it expired.
 
     Use it to send notifications: `approval_id` finds the request in `drive.approvals`.
     """
 
-    workflow_id: Any
-    type: str
-    hero_type: str | None
-    hero_id: str | None
-    execution_id: Any
-    step_name: str
     approval_id: Any
     action: ApprovalAction
     from_state: ApprovalState | None
     to_state: ApprovalState
-    at: datetime
     by: str | None = None  # who decided, escalated or delegated; None for a deadline
     to: str | None = None  # the new role, or the delegate
     outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventWaitChanged:
+class EventWaitChanged(_AboutStep):
     """A step began to wait for events or a callback (`from_state` is None), or the wait is over."""
 
-    workflow_id: Any
-    type: str
-    hero_type: str | None
-    hero_id: str | None
-    execution_id: Any
-    step_name: str
     wait_id: Any
     event_types: tuple[str, ...]  # that it waits for; none for a callback
     key: str | None
     from_state: EventWaitState | None
     to_state: EventWaitState
-    at: datetime
     event_number: Any = None  # of the event that ended it
     outcome: Outcome | None = None
 
@@ -135,17 +124,13 @@ class EventPublished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchChanged:
+class BatchChanged(_AboutWorkflow):
     """A batch or map was expanded into workers (`from_state` is None), or has ended.
 
     `step_name` is the step that its workers belong to. It has ended when the nodes that depend on
     it may run; failed workers are then tolerated, and counted in `failed`.
     """
 
-    workflow_id: Any
-    type: str
-    hero_type: str | None
-    hero_id: str | None
     execution_id: Any  # that expanded or ended it; None for a command
     step_name: str
     kind: ExpansionKind
@@ -154,43 +139,28 @@ class BatchChanged:
     total: int
     done: int
     failed: int
-    at: datetime
     outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepProgressed:
+class StepProgressed(_AboutStep):
     """A resumable step made progress; emitted at most once a second, after a checkpoint."""
 
-    workflow_id: Any
-    type: str
-    hero_type: str | None
-    hero_id: str | None
-    execution_id: Any
-    step_name: str
     cursor: Any
     done: int
     total: int | None
     rate: float | None  # per second, over all runs
     remaining: timedelta | None
-    at: datetime
     unit: str = "items"  # of `done`, `total` and `rate`; "bytes" for a CSV file without a total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepYielded:
+class StepYielded(_AboutStep):
     """A batch worker yielded; its checkpoint is saved, and its body is called again."""
 
-    workflow_id: Any
-    type: str
-    hero_type: str | None
-    hero_id: str | None
-    execution_id: Any
-    step_name: str
     node_id: str
     cursor: Any
     items_processed: int
-    at: datetime
 
 
 TelemetryEvent = (
@@ -201,7 +171,6 @@ TelemetryEvent = (
     | EventPublished
     | BatchChanged
 )
-_OfWorkflow = WorkflowChanged | StepChanged | ApprovalChanged | EventWaitChanged | BatchChanged
 Subscriber = Callable[[TelemetryEvent], object]
 ProgressEvent = StepProgressed | StepYielded
 ProgressSubscriber = Callable[[TelemetryEvent | ProgressEvent], object]
@@ -323,7 +292,9 @@ def _log_published(event: EventPublished) -> None:
     )
 
 
-def _words_of(event: _OfWorkflow) -> tuple[str, str]:
+def _words_of(
+    event: WorkflowChanged | StepChanged | ApprovalChanged | EventWaitChanged | BatchChanged,
+) -> tuple[str, str]:
     """Return the subject of an event, and its reason."""
     match event:
         case ApprovalChanged(action=action, by=by, to=to, approval_id=approval_id):
