@@ -19,83 +19,62 @@ from geneva_drive.settings import database_url_from_environment
 _MOST = 200
 
 _Found = Iterable[tuple[object, str]]  # ids and their descriptions
+_Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def ongoing_ids(
-    context: click.Context,
-    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
-    incomplete: str,
-) -> list[CompletionItem]:
-    return _completions(context, incomplete, _ongoing)
+def _completing(find: Callable[[Drive], _Found]) -> _Completer:
+    """Complete with what `find` yields without importing the app: Tab must not run user code."""
+
+    def complete(
+        context: click.Context,
+        parameter: click.Parameter,  # noqa: ARG001 - Click's signature
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        url = context.ensure_object(DriveOptions).database or database_url_from_environment()
+        try:
+            if _is_missing_file(url):
+                return []
+            drive = Drive(url)
+        except (GenevaDriveError, SQLAlchemyError):
+            return []
+        try:
+            found = list(find(drive))
+        except (GenevaDriveError, SQLAlchemyError):
+            # An error must not appear in the shell's prompt.
+            return []
+        finally:
+            drive.close()
+        return [
+            CompletionItem(str(key), help=words)
+            for key, words in found
+            if str(key).startswith(incomplete)
+        ]
+
+    return complete
 
 
-def pending_approval_ids(
-    context: click.Context,
-    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
-    incomplete: str,
-) -> list[CompletionItem]:
-    return _completions(context, incomplete, _pending)
-
-
-def dead_letter_ids(
-    context: click.Context,
-    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
-    incomplete: str,
-) -> list[CompletionItem]:
-    return _completions(context, incomplete, _dead_letters)
-
-
-def schedule_types(
-    context: click.Context,
-    parameter: click.Parameter,  # noqa: ARG001 - Click's signature
-    incomplete: str,
-) -> list[CompletionItem]:
-    return _completions(context, incomplete, _schedules)
-
-
-def _ongoing(drive: Drive) -> _Found:
+@_completing
+def ongoing_ids(drive: Drive) -> _Found:
     for workflow in drive.workflows(Workflow).ongoing().limit(_MOST):
         yield workflow.id, f"{workflow.type or 'dynamic'} {workflow.state}"
 
 
-def _pending(drive: Drive) -> _Found:
+@_completing
+def pending_approval_ids(drive: Drive) -> _Found:
     for approval in drive.approvals.pending().limit(_MOST):
         yield approval.id, approval.step_name
 
 
-def _dead_letters(drive: Drive) -> _Found:
+@_completing
+def dead_letter_ids(drive: Drive) -> _Found:
     for entry in drive.dead_letters.list(limit=_MOST):
         yield entry.id, f"workflow {entry.workflow_id} {entry.reason}"
 
 
-def _schedules(drive: Drive) -> _Found:
+@_completing
+def schedule_types(drive: Drive) -> _Found:
     for schedule in drive.schedules.list():
         yield schedule.type, schedule.cron
-
-
-def _completions(
-    context: click.Context, incomplete: str, find: Callable[[Drive], _Found]
-) -> list[CompletionItem]:
-    """List what `find` yields without importing the app: Tab must not run user code."""
-    url = context.ensure_object(DriveOptions).database or database_url_from_environment()
-    try:
-        if _is_missing_file(url):
-            return []
-        drive = Drive(url)
-    except (GenevaDriveError, SQLAlchemyError):
-        return []
-    try:
-        found = list(find(drive))
-    except (GenevaDriveError, SQLAlchemyError):
-        # An error must not appear in the shell's prompt.
-        return []
-    finally:
-        drive.close()
-    return [
-        CompletionItem(str(key), help=words)
-        for key, words in found
-        if str(key).startswith(incomplete)
-    ]
 
 
 def _is_missing_file(url: str) -> bool:

@@ -165,10 +165,7 @@ def cursor(text: str) -> Any:
     except json.JSONDecodeError as error:
         if not text.lstrip().startswith(_JSON_BEGINS):
             return text
-        raise ValueError(
-            f"{shown(text)} starts like JSON but is not: {error}. To pass it as text, quote it: "
-            f"{json.dumps(text, ensure_ascii=False)}"
-        ) from error
+        raise _unquoted(text, f"starts like JSON but is not: {error}") from error
     return _typed(text)
 
 
@@ -177,11 +174,13 @@ def typed_json_value(text: str) -> Any:
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{shown(text)} is not JSON: {error}. To pass it as text, quote it: "
-            f"{json.dumps(text, ensure_ascii=False)}"
-        ) from error
+        raise _unquoted(text, f"is not JSON: {error}") from error
     return _typed(text)
+
+
+def _unquoted(text: str, fault: str) -> ValueError:
+    quoted = json.dumps(text, ensure_ascii=False)
+    return ValueError(f"{shown(text)} {fault}. To pass it as text, quote it: {quoted}")
 
 
 def _typed(text: str) -> Any:
