@@ -26,16 +26,7 @@ def continuations(situation: Situation) -> Iterator[Consequence]:
             yield _in_document(situation, situation.document, node_id)
             continue
         left_out = tuple(each for each in order[:place] if situation.place_in_chain(each) >= 0)
-        never = f" {runs(situation, left_out, 'is', 'are')} left out." if left_out else ""
-        yield Consequence(
-            command="resume_at",
-            node=node_id,
-            label=f"Resume at {situation.node(node_id).name}…",
-            sentence=f"{_beginning(situation, node_id)}{_afterwards(situation, place)}.{never}",
-            runs_next=(node_id,),
-            runs_later=order[place + 1 :],
-            never_runs=left_out,
-        )
+        yield _continuation(situation, node_id, order[place + 1 :], left_out)
 
 
 def _in_document(situation: Situation, document: DocumentDefinition, node_id: str) -> Consequence:
@@ -43,11 +34,22 @@ def _in_document(situation: Situation, document: DocumentDefinition, node_id: st
     present = document_walk.ahead_of(document, situation.workflow.next_step_name)
     left_out = tuple(each for each in present if each not in ahead)
     way = document_walk.path_after(document, node_id)
-    names = [code(situation, each) for each in way.steps[:_MOST_NAMED]]
-    if len(way.steps) > _MOST_NAMED:
-        names.append(count_of(len(way.steps) - _MOST_NAMED, "more step"))
-    then = f", then {listed(names)}" if names else ""
     decides = " Then the document decides what follows." if way.end is None else ""
+    return _continuation(situation, node_id, way.steps, left_out, way.perhaps, decides)
+
+
+def _continuation(
+    situation: Situation,
+    node_id: str,
+    follow: tuple[str, ...],
+    left_out: tuple[str, ...],
+    may_run: tuple[str, ...] = (),
+    decides: str = "",
+) -> Consequence:
+    names = [code(situation, each) for each in follow[:_MOST_NAMED]]
+    if len(follow) > _MOST_NAMED:
+        names.append(count_of(len(follow) - _MOST_NAMED, "more step"))
+    then = f", then {listed(names)}" if names else ""
     never = f" {runs(situation, left_out, 'is', 'are')} left out." if left_out else ""
     return Consequence(
         command="resume_at",
@@ -55,8 +57,8 @@ def _in_document(situation: Situation, document: DocumentDefinition, node_id: st
         label=f"Resume at {situation.node(node_id).name}…",
         sentence=f"{_beginning(situation, node_id)}{then}.{decides}{never}",
         runs_next=(node_id,),
-        runs_later=way.steps,
-        may_run=way.perhaps,
+        runs_later=follow,
+        may_run=may_run,
         never_runs=left_out,
     )
 
@@ -68,11 +70,3 @@ def _beginning(situation: Situation, node_id: str) -> str:
         if situation.is_done(node_id) and not situation.is_passed_over(node_id)
         else f"Continues at {name}"
     )
-
-
-def _afterwards(situation: Situation, place: int) -> str:
-    follow = situation.graph.order[place + 1 :]
-    names = [code(situation, each) for each in follow[:_MOST_NAMED]]
-    if len(follow) > _MOST_NAMED:
-        names.append(count_of(len(follow) - _MOST_NAMED, "more step"))
-    return f", then {listed(names)}" if names else ""
