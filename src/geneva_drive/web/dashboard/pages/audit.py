@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -12,6 +12,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.search.pages import Page, Place, audit_search
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage.statements.search.pages import AuditEntryRow
+from geneva_drive.web.dashboard.shell.list_pages import list_path, pager_paths
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import plural
 from geneva_drive.web.messages.parameters import CurrentDrive, checked_text
@@ -58,12 +59,12 @@ def show(
         "subject_path": subject_path,
         "subject_need": subject_need,
         "given": given,
-        "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
+        "chips": [
+            (name, text, list_path(PATH, given, without=name)) for name, text in given.items()
+        ],
         "commands": sorted({*COMMANDS, *(one.command for one in page.items)}),
         "lead": _lead(page),
-        "newest": None if place.cursor is None else _path(given),
-        "newer": None if page.newer_cursor is None else _path(given, newer=page.newer_cursor),
-        "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
+        **pager_paths(PATH, given, page, place),
         "per_page": PER_PAGE,
         "is_known_place": is_known,
     }
@@ -93,12 +94,6 @@ def _page(drive: Drive, given: dict[str, str], place: Place) -> tuple[Page[Audit
         return audit_search(drive, place, **wanted), True
     except InvalidInput:
         return audit_search(drive, Place(limit=place.limit), **wanted), False
-
-
-def _path(given: dict[str, str], without: str | None = None, **changed: str) -> str:
-    kept = {name: text for name, text in given.items() if name != without}
-    query = urlencode({**kept, **changed})
-    return f"{PATH}?{query}" if query else PATH
 
 
 def _lead(page: Page[AuditEntryRow]) -> str:

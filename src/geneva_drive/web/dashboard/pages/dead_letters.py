@@ -18,6 +18,7 @@ from geneva_drive.storage.schema.records import DeadLetterRecord, Key, WorkflowR
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.forms import Fields, PostedForm
+from geneva_drive.web.dashboard.shell.list_pages import pager_paths
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import plural
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
@@ -80,13 +81,11 @@ def show_list(
     page = dead_letters_page(drive, wanted, place)
     workflows = _workflows(drive, [one.workflow_id for one in page.items])
     pending = drive.dead_letters.stats()["pending"]
-    base = f"/dead-letters?state={wanted}"
     values = {
         "rows": [LetterRow(one, workflows.get(one.workflow_id)) for one in page.items],
         "is_resolved": is_resolved,
         "lead": _lead(pending),
-        "older": None if page.next_cursor is None else f"{base}&older={page.next_cursor}",
-        "newer": None if page.newer_cursor is None else f"{base}&newer={page.newer_cursor}",
+        **pager_paths("/dead-letters", {"state": str(wanted)}, page, place),
     }
     return render(request, "pages/dead_letters.html", values, here="dead-letters")
 

@@ -16,10 +16,10 @@ from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.statements.search.pages import ApprovalInbox
 from geneva_drive.web.dashboard.decision.question import plain_question
 from geneva_drive.web.dashboard.decision.votes import past
+from geneva_drive.web.dashboard.shell.list_pages import pager_paths
 from geneva_drive.web.dashboard.shell.page import render
 
 _PER_PAGE = 50
-_PATH = "/approvals?state=decided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,7 @@ def render_list(request: Request, drive: Drive, older: str | None, newer: str | 
     workflows = store.read(lambda connection: store.workflows.get_many(connection, list(ids)))
     values = {
         "rows": [DecidedRow(one, workflows.get(one.workflow_id)) for one in page.items],
-        "newest": None if place.cursor is None else _PATH,
-        "newer": None if page.newer_cursor is None else f"{_PATH}&newer={page.newer_cursor}",
-        "older": None if page.next_cursor is None else f"{_PATH}&older={page.next_cursor}",
+        **pager_paths("/approvals", {"state": "decided"}, page, place),
         "per_page": _PER_PAGE,
     }
     return render(request, "pages/decided.html", values, here="approvals")

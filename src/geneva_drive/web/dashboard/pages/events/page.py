@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -26,6 +25,7 @@ from geneva_drive.web.dashboard.pages.events.publication_form import (
     form_again,
     form_for,
 )
+from geneva_drive.web.dashboard.shell.list_pages import list_path, pager_paths
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import NO_BREAK, cut, number, plural
 from geneva_drive.web.messages.parameters import CurrentDrive, checked_text
@@ -115,10 +115,10 @@ def render_list(
     values = {
         "rows": [EventRow(one, *heard[one.number]) for one in page.items],
         "given": given,
-        "chips": [(name, text, _path(given, without=name)) for name, text in given.items()],
-        "newest": None if place.cursor is None else _path(given),
-        "newer": None if page.newer_cursor is None else _path(given, newer=page.newer_cursor),
-        "older": None if page.next_cursor is None else _path(given, older=page.next_cursor),
+        "chips": [
+            (name, text, list_path(PATH, given, without=name)) for name, text in given.items()
+        ],
+        **pager_paths(PATH, given, page, place),
         "per_page": PER_PAGE,
         "is_known_place": is_known_place,
         "unheard": sum(not any(heard[one]) for one in numbers),
@@ -137,12 +137,6 @@ def _page(
         return events_search(drive, place, **wanted), True
     except InvalidInput:
         return events_search(drive, _NEWEST, **wanted), False
-
-
-def _path(given: Mapping[str, str], without: str | None = None, **changed: str) -> str:
-    kept = {name: text for name, text in given.items() if name != without}
-    query = urlencode({**kept, **changed})
-    return f"{PATH}?{query}" if query else PATH
 
 
 @dataclass(frozen=True, slots=True)
