@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 import geneva_drive as gd
+from geneva_drive.errors import InvalidStateError
 
 Row = tuple[str, str, str | None]
 
@@ -19,6 +23,13 @@ def history(workflow: gd.WorkflowHandle[Any]) -> list[Row]:
 def last(workflow: gd.WorkflowHandle[Any]) -> gd.StepExecution:
     """The execution that was scheduled last."""
     return workflow.step_executions[-1]
+
+
+def refusal_of(act: Callable[[], object], kind: type[Exception] = InvalidStateError) -> str:
+    """The message with which a command is refused."""
+    with pytest.raises(kind) as refusal:
+        act()
+    return str(refusal.value)
 
 
 def error_of(execution: gd.StepExecution) -> tuple[str | None, str | None]:

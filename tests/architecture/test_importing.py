@@ -20,6 +20,12 @@ def loaded() -> frozenset[str]:
     return frozenset(line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
 
 
+def _printed_by(script: str, *arguments: str) -> str:
+    """Return what a script prints in a fresh interpreter."""
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_importing_the_library_loads_what_workflow_classes_need(loaded: frozenset[str]) -> None:
     assert {"geneva_drive", "geneva_drive.definition.workflow", "geneva_drive.errors"} <= loaded
 
@@ -31,11 +37,7 @@ def test_the_drive_is_loaded_by_its_name_and_without_the_object_mapper() -> None
         "*('sqlalchemy' in modules for modules in (before, sys.modules)))"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == "False False False True\n"
+    assert _printed_by(script) == "False False False True\n"
 
 
 def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(
@@ -48,14 +50,7 @@ def test_a_worker_loads_the_object_mapper_before_it_starts_a_thread(
         "print(before, 'sqlalchemy.orm' in sys.modules); worker.stop()"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script, migrated_sqlite_url],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout == "False True\n"
+    assert _printed_by(script, migrated_sqlite_url) == "False True\n"
 
 
 def test_pydantic_is_loaded_by_the_first_context_type(migrated_sqlite_url: str) -> None:
@@ -71,14 +66,7 @@ def test_pydantic_is_loaded_by_the_first_context_type(migrated_sqlite_url: str) 
         "print(before, named, 'pydantic' in sys.modules)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script, migrated_sqlite_url],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout == "False False True\n"
+    assert _printed_by(script, migrated_sqlite_url) == "False False True\n"
 
 
 def test_pydantic_is_loaded_by_the_first_form() -> None:
@@ -89,11 +77,7 @@ def test_pydantic_is_loaded_by_the_first_form() -> None:
         "gd.approval(sign, role='legal', form=Form); print(before, 'pydantic' in sys.modules)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == "False True\n"
+    assert _printed_by(script) == "False True\n"
 
 
 def test_cronsim_is_loaded_by_the_first_schedule(migrated_sqlite_url: str) -> None:
@@ -104,14 +88,7 @@ def test_cronsim_is_loaded_by_the_first_schedule(migrated_sqlite_url: str) -> No
         "gd.cron('0 9 * * *'); print(before, 'cronsim' in sys.modules)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", script, migrated_sqlite_url],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout == "False True\n"
+    assert _printed_by(script, migrated_sqlite_url) == "False True\n"
 
 
 def test_a_name_that_the_library_does_not_have_is_refused_in_the_usual_words() -> None:

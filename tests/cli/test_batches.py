@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import geneva_drive as gd
 from geneva_drive.cli.commands import watch as watch_command
@@ -18,7 +17,7 @@ from geneva_drive.cli.watch import frame
 from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import drain, perform_next_step
 from tests.cli.conftest import Run
-from tests.cli.screens import drawn, screen
+from tests.cli.screens import drawn, plain_console, screen
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -77,16 +76,7 @@ def _show(run: Run, workflow: Handle, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def _frame(workflow: Handle, *, height: int = 24) -> str:
-    console = Console(
-        file=io.StringIO(),
-        width=100,
-        height=height,
-        force_terminal=True,
-        color_system=None,
-        legacy_windows=False,
-        highlight=False,
-        _environ={"TERM": "xterm"},
-    )
+    console = plain_console(width=100, height=height)
     with console.capture() as captured:
         look = WorkflowObserver(workflow.drive, str(workflow.id)).look()
         console.print(frame.frame(console, look))

@@ -25,7 +25,7 @@ from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import drain, perform_next_step, run_iterations, speedrun
 from tests.cli.conftest import Run
 from tests.cli.loops import let_stand_at
-from tests.cli.screens import drawn, screen
+from tests.cli.screens import drawn, plain_console, screen
 from tests.cli.served import PROGRAM
 
 Handle = gd.WorkflowHandle[gd.Workflow[Any]]
@@ -87,19 +87,6 @@ def importing(clock: TickingClock) -> Iterator[Handle]:
     yield Import.create()  # noqa: PT022 - classes are known weakly; this frame keeps it
 
 
-def _console(*, width: int = 80, height: int = 24) -> Console:
-    return Console(
-        file=io.StringIO(),
-        width=width,
-        height=height,
-        force_terminal=True,
-        color_system=None,
-        legacy_windows=False,
-        highlight=False,
-        _environ={"TERM": "xterm"},
-    )
-
-
 def _frame(drive: gd.Drive, console: Console) -> str:
     with console.capture() as captured:
         console.print(frame.frame(console, WorkflowObserver(drive, "1").look()))
@@ -116,7 +103,7 @@ def test_a_running_loop_is_drawn_with_its_bar(standing: gd.Drive) -> None:
         @gd.resumable_step
         def import_rows(self, it: gd.IterableStep) -> None:
             let_stand_at(standing, 41_200, total=100_000, seconds=13.29)
-            frames.append(_frame(standing, _console()))
+            frames.append(_frame(standing, plain_console()))
 
     speedrun(Import.create())
 
@@ -144,7 +131,7 @@ def test_a_loop_without_a_total_has_no_bar(importing: Handle, geneva: gd.Drive) 
     run_iterations(importing, "import_rows", count=3)
     let_stand_at(geneva, 3, total=None, seconds=2)
 
-    assert _frame(geneva, _console()).splitlines()[-3:] == [
+    assert _frame(geneva, plain_console()).splitlines()[-3:] == [
         "import_rows: 3 items, 1.5/s",
         "",
         "Ctrl-C leaves; the workflow goes on.",
@@ -156,7 +143,7 @@ def test_the_bar_of_a_csv_file_counts_bytes(importing: Handle, geneva: gd.Drive)
     run_iterations(importing, "import_rows", count=3)
     let_stand_at(geneva, 3, total=36_000, seconds=2, read_bytes=24_000)
 
-    assert _frame(geneva, _console()).splitlines()[-4] == (
+    assert _frame(geneva, plain_console()).splitlines()[-4] == (
         "import_rows: 24,000 of 36,000 bytes, 12,000/s, 1 s left"
     )
 
@@ -174,7 +161,7 @@ def test_the_partitions_of_a_step_have_one_bar_together(standing: gd.Drive) -> N
     perform_next_step(workflow)
     let_stand_at(standing, 2, total=10, seconds=1)
 
-    lines = _frame(standing, _console()).splitlines()
+    lines = _frame(standing, plain_console()).splitlines()
 
     assert [line for line in lines if line.startswith("import_rows")] == [
         "import_rows           1  success           0 ms",
@@ -187,7 +174,7 @@ def test_the_partitions_of_a_step_have_one_bar_together(standing: gd.Drive) -> N
 def test_the_last_screen_shows_what_came_of_each_step(importing: Handle, geneva: gd.Drive) -> None:
     speedrun(importing)
 
-    assert _frame(geneva, _console()) == drawn("""
+    assert _frame(geneva, plain_console()) == drawn("""
         Import 1 is finished
         It finished at 2026-01-02 03:04:05 UTC; nothing is left to do.
 
@@ -204,7 +191,7 @@ def test_of_many_steps_those_are_drawn_that_fit(standing: gd.Drive) -> None:
     long: type[gd.Workflow[Any]] = type("Long", (gd.Workflow,), many)
     speedrun(long.create())
 
-    lines = _frame(standing, _console(height=12)).splitlines()
+    lines = _frame(standing, plain_console(height=12)).splitlines()
 
     assert len(lines) == 11
     assert lines[3:7] == [
@@ -218,7 +205,7 @@ def test_of_many_steps_those_are_drawn_that_fit(standing: gd.Drive) -> None:
 def test_a_terminal_is_redrawn_until_the_workflow_has_ended(
     importing: Handle, geneva: gd.Drive, meanwhile: Meanwhile
 ) -> None:
-    console = _console()
+    console = plain_console()
     meanwhile(
         lambda: perform_next_step(importing),
         lambda: run_iterations(importing, "import_rows", count=4),

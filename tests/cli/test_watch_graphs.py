@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from rich.console import Console
 from sqlalchemy import Engine, event, update
 
 import geneva_drive as gd
@@ -18,7 +16,7 @@ from geneva_drive.cli.watch import frame
 from geneva_drive.cli.watch.observer import WorkflowObserver
 from geneva_drive.testing import perform_next_step, speedrun
 from tests.cli.conftest import Run
-from tests.cli.screens import drawn, screen
+from tests.cli.screens import drawn, plain_console, screen
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -60,16 +58,7 @@ def order(standing: gd.Drive) -> Iterator[Handle]:
 
 
 def _frame(drive: gd.Drive, *, height: int = 24) -> str:
-    console = Console(
-        file=io.StringIO(),
-        width=80,
-        height=height,
-        force_terminal=True,
-        color_system=None,
-        legacy_windows=False,
-        highlight=False,
-        _environ={"TERM": "xterm"},
-    )
+    console = plain_console(height=height)
     with console.capture() as captured:
         console.print(frame.frame(console, WorkflowObserver(drive, "1").look()))
     return screen(captured.get())

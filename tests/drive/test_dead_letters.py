@@ -10,7 +10,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.errors import DeadLetterNotFound, InvalidInput, InvalidStateError
+from geneva_drive.errors import DeadLetterNotFound, InvalidInput
 from geneva_drive.storage.schema.records import DeadLetterRecord
 from geneva_drive.testing import (
     crash_after,
@@ -20,7 +20,7 @@ from geneva_drive.testing import (
     perform_step_inline,
     speedrun,
 )
-from tests.looking import history
+from tests.looking import history, refusal_of
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -58,12 +58,6 @@ def _entry(drive: gd.Drive) -> DeadLetterRecord:
 
 def _audit(workflow: Handle) -> list[tuple[str, str | None, str | None]]:
     return [(entry.command, entry.actor, entry.reason) for entry in workflow.audit_entries]
-
-
-def _refusal(act: Callable[[], object], kind: type[Exception] = InvalidStateError) -> str:
-    with pytest.raises(kind) as refusal:
-        act()
-    return str(refusal.value)
 
 
 def test_an_entry_shows_how_the_workflow_stood(geneva: gd.Drive) -> None:
@@ -193,7 +187,7 @@ def test_retry_of_an_ended_workflow_leaves_the_entry_pending(geneva: gd.Drive) -
     workflow, entry = _failed(), _entry(geneva)
     workflow.cancel()
 
-    assert _refusal(lambda: geneva.dead_letters.retry(entry.id, actor="ann")) == (
+    assert refusal_of(lambda: geneva.dead_letters.retry(entry.id, actor="ann")) == (
         f"Cannot retry dead letter {entry.id}: its workflow is canceled. Resolve the entry."
     )
     assert geneva.dead_letters.get(entry.id) == entry
@@ -203,7 +197,7 @@ def test_retry_of_a_workflow_that_goes_on_leaves_the_entry_pending(geneva: gd.Dr
     workflow, entry = _failed(), _entry(geneva)
     workflow.resume()
 
-    assert _refusal(lambda: geneva.dead_letters.retry(entry.id, actor="ann")) == (
+    assert refusal_of(lambda: geneva.dead_letters.retry(entry.id, actor="ann")) == (
         f"Cannot retry dead letter {entry.id}: nothing of its workflow has failed, and it is "
         f"ready. Resolve the entry."
     )
@@ -220,8 +214,8 @@ def test_an_entry_is_resolved_once(geneva: gd.Drive) -> None:
     assert (workflow.reload().state, workflow.updated_at) == ("paused", before)
     assert _audit(workflow) == [("resolve_dead_letter", "ann", "known")]
     refused = f"Dead letter {entry.id} is resolved already, by ann."
-    assert _refusal(lambda: geneva.dead_letters.resolve(entry.id, actor="bob")) == refused
-    assert _refusal(lambda: geneva.dead_letters.retry(entry.id, actor="bob")) == refused
+    assert refusal_of(lambda: geneva.dead_letters.resolve(entry.id, actor="bob")) == refused
+    assert refusal_of(lambda: geneva.dead_letters.retry(entry.id, actor="bob")) == refused
 
 
 def test_a_workflow_that_fails_again_after_a_retry_gets_a_new_entry(geneva: gd.Drive) -> None:
@@ -266,7 +260,7 @@ def test_a_workflow_is_not_reported_twice(geneva: gd.Drive) -> None:
     workflow = Import.create()
     entry = geneva.dead_letters.add(workflow.id, actor="ann")
 
-    assert _refusal(lambda: geneva.dead_letters.add(workflow, actor="ann")) == (
+    assert refusal_of(lambda: geneva.dead_letters.add(workflow, actor="ann")) == (
         f"Workflow {workflow.id} has a pending dead letter already: {entry.id} (manual). Retry or "
         f"resolve that one first."
     )
@@ -294,7 +288,7 @@ def test_an_unknown_entry_is_not_found(geneva: gd.Drive, entry_id: Any) -> None:
         f"pending."
     )
 
-    assert _refusal(lambda: letters.get(entry_id), DeadLetterNotFound) == expected
+    assert refusal_of(lambda: letters.get(entry_id), DeadLetterNotFound) == expected
 
 
 def test_an_unknown_entry_is_neither_retried_nor_resolved(geneva: gd.Drive) -> None:
@@ -303,8 +297,8 @@ def test_an_unknown_entry_is_neither_retried_nor_resolved(geneva: gd.Drive) -> N
         "There is no dead letter with id 404. `geneva dlq list` lists those that are pending."
     )
 
-    assert _refusal(lambda: letters.retry(404, actor="a"), DeadLetterNotFound) == expected
-    assert _refusal(lambda: letters.resolve(404, actor="a"), DeadLetterNotFound) == expected
+    assert refusal_of(lambda: letters.retry(404, actor="a"), DeadLetterNotFound) == expected
+    assert refusal_of(lambda: letters.resolve(404, actor="a"), DeadLetterNotFound) == expected
 
 
 @pytest.mark.parametrize(
@@ -333,14 +327,14 @@ def test_an_unknown_entry_is_neither_retried_nor_resolved(geneva: gd.Drive) -> N
 def test_bad_arguments_are_refused(
     geneva: gd.Drive, act: Callable[[Any], object], message: str
 ) -> None:
-    assert _refusal(lambda: act(geneva.dead_letters), InvalidInput) == message
+    assert refusal_of(lambda: act(geneva.dead_letters), InvalidInput) == message
 
 
 def test_a_workflow_that_does_not_exist_cannot_be_reported(geneva: gd.Drive) -> None:
     letters = geneva.dead_letters
 
     for missing in (404, "nothing"):
-        message = _refusal(lambda: letters.add(missing, actor="a"), gd.errors.NotFound)  # noqa: B023 - called at once
+        message = refusal_of(lambda: letters.add(missing, actor="a"), gd.errors.NotFound)  # noqa: B023 - called at once
         assert message == (
             f"There is no workflow with id {missing!r}. `geneva list` shows all workflows."
         )
@@ -350,7 +344,7 @@ def test_a_step_that_the_class_does_not_have_cannot_be_reported(geneva: gd.Drive
     workflow = Import.create()
     perform_next_step(workflow)
 
-    message = _refusal(
+    message = refusal_of(
         lambda: geneva.dead_letters.add(workflow, actor="a", step="pack"),
         gd.errors.StepNotDefined,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.errors import InvalidInput, InvalidStateError
+from geneva_drive.errors import InvalidInput
 from geneva_drive.testing import drain, perform_next_step, perform_step_inline, speedrun
-from tests.looking import history, last
+from tests.looking import history, last, refusal_of
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -55,12 +54,6 @@ def _failed() -> Handle:
     workflow = speedrun(Payment.create())
     assert workflow.paused_step_name == "charge"
     return workflow
-
-
-def _refusal(act: Callable[[], object], kind: type[Exception] = InvalidStateError) -> str:
-    with pytest.raises(kind) as refusal:
-        act()
-    return str(refusal.value)
 
 
 def test_a_resolved_step_is_recorded_and_the_next_one_is_scheduled(geneva: gd.Drive) -> None:
@@ -131,7 +124,7 @@ def test_a_result_that_is_too_large_changes_nothing(geneva: gd.Drive) -> None:
     workflow = _failed()
     limit = geneva.settings.max_result_size
 
-    message = _refusal(
+    message = refusal_of(
         lambda: workflow.complete_manually("charge", result="x" * limit, actor="ann"),
         gd.errors.PayloadTooLarge,
     )
@@ -273,7 +266,7 @@ def test_an_approval_is_decided_and_not_completed(
     drain(geneva)
     assert last(workflow.reload()).outcome == "expired"
 
-    assert _refusal(lambda: workflow.complete_manually("agree", result=1, actor="ann")) == (
+    assert refusal_of(lambda: workflow.complete_manually("agree", result=1, actor="ann")) == (
         "Cannot complete approval 'agree': its result is the decision of a person. Decide its "
         "request; if that has expired, `reattempt` asks again."
     )
@@ -293,7 +286,7 @@ def test_a_step_that_has_not_failed_is_not_resolved(geneva: gd.Drive, name: str)
     workflow: Handle = {"chain": Chain, "graph": Graph}[name].create()
     noun = {"chain": "step", "graph": "node"}[name]
 
-    assert _refusal(lambda: workflow.resolve_manually("pack", actor="ann")) == (
+    assert refusal_of(lambda: workflow.resolve_manually("pack", actor="ann")) == (
         f"Cannot resolve {noun} 'pack': it is scheduled, neither failed nor canceled. To pass "
         f"over it, use skip."
     )
@@ -302,7 +295,7 @@ def test_a_step_that_has_not_failed_is_not_resolved(geneva: gd.Drive, name: str)
 def test_a_step_at_which_the_workflow_does_not_stand_is_not_resolved(geneva: gd.Drive) -> None:
     workflow = _failed()
 
-    assert _refusal(lambda: workflow.resolve_manually("reserve", actor="ann")) == (
+    assert refusal_of(lambda: workflow.resolve_manually("reserve", actor="ann")) == (
         "Cannot resolve step 'reserve': the workflow is at step 'charge'."
     )
 
@@ -314,7 +307,7 @@ def test_a_running_step_is_not_completed(geneva: gd.Drive) -> None:
         @gd.step
         def work(self) -> None:
             found = gd.Workflow.find(self.id)
-            said.append(_refusal(lambda: found.complete_manually("work", result=1, actor="ann")))
+            said.append(refusal_of(lambda: found.complete_manually("work", result=1, actor="ann")))
 
     speedrun(Busy.create())
 
@@ -327,7 +320,7 @@ def test_a_running_step_is_not_completed(geneva: gd.Drive) -> None:
 def test_a_step_of_an_ended_workflow_is_not_resolved(geneva: gd.Drive) -> None:
     workflow = _failed().cancel()
 
-    assert _refusal(lambda: workflow.resolve_manually("charge", actor="ann")) == (
+    assert refusal_of(lambda: workflow.resolve_manually("charge", actor="ann")) == (
         "Cannot resolve a step of a canceled workflow."
     )
 
@@ -335,11 +328,11 @@ def test_a_step_of_an_ended_workflow_is_not_resolved(geneva: gd.Drive) -> None:
 def test_both_need_an_actor(geneva: gd.Drive) -> None:
     workflow = _failed()
 
-    assert _refusal(lambda: workflow.resolve_manually("charge"), InvalidInput) == (
+    assert refusal_of(lambda: workflow.resolve_manually("charge"), InvalidInput) == (
         "resolve_manually() needs actor=..., the person or program that does it; in the shell, "
         "--actor NAME."
     )
-    assert _refusal(lambda: workflow.complete_manually("charge", result=1), InvalidInput) == (
+    assert refusal_of(lambda: workflow.complete_manually("charge", result=1), InvalidInput) == (
         "complete_manually() needs actor=..., the person or program that does it; in the shell, "
         "--actor NAME."
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.errors import InvalidInput, InvalidStateError, StepNotDefined
+from geneva_drive.errors import InvalidInput, StepNotDefined
 from geneva_drive.testing import (
     crash_after,
     drain,
@@ -20,7 +19,7 @@ from geneva_drive.testing import (
 )
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.identity import Identity
-from tests.looking import history, last
+from tests.looking import history, last, refusal_of
 
 Handle = gd.WorkflowHandle[Any]
 
@@ -85,12 +84,6 @@ def _held(drive: gd.Drive, workflow: Handle) -> Identity:
     claim_due(drive.environment, worker, 10)
     workflow.reload()
     return worker
-
-
-def _refusal(act: Callable[[], object], kind: type[Exception] = InvalidStateError) -> str:
-    with pytest.raises(kind) as refusal:
-        act()
-    return str(refusal.value)
 
 
 def test_a_failed_loop_goes_on_from_its_checkpoint(geneva: gd.Drive) -> None:
@@ -165,7 +158,7 @@ def test_a_step_is_not_taken_from_a_worker_that_is_alive(geneva: gd.Drive) -> No
     workflow = Import.create()
     _held(geneva, workflow)
 
-    assert _refusal(lambda: workflow.reset_for_retry("fetch", actor="ann")) == (
+    assert refusal_of(lambda: workflow.reset_for_retry("fetch", actor="ann")) == (
         "Cannot reset step 'fetch': worker shop:1 is alive and runs it. Wait until it ends, or "
         "drop its result with force=True in code or --force in the shell."
     )
@@ -353,14 +346,14 @@ def test_partitions_that_failed_or_whose_worker_is_lost_are_reset_together(
 def test_only_a_failed_step_is_reset(geneva: gd.Drive, step: str, message: str) -> None:
     workflow = _failed_import()
 
-    assert _refusal(lambda: workflow.reset_for_retry(step, actor="ann")) == message
+    assert refusal_of(lambda: workflow.reset_for_retry(step, actor="ann")) == message
     assert workflow.reload().state == "paused"
 
 
 def test_a_step_that_the_class_does_not_have_is_refused(geneva: gd.Drive) -> None:
     workflow = Import.create()
 
-    assert _refusal(lambda: workflow.reset_for_retry("pack", actor="ann"), StepNotDefined) == (
+    assert refusal_of(lambda: workflow.reset_for_retry("pack", actor="ann"), StepNotDefined) == (
         "Workflow 'test_resetting.Import' has no step 'pack'. Its steps are: fetch, load, report."
     )
 
@@ -368,7 +361,7 @@ def test_a_step_that_the_class_does_not_have_is_refused(geneva: gd.Drive) -> Non
 def test_a_step_of_an_ended_workflow_is_not_reset(geneva: gd.Drive) -> None:
     workflow = Import.create().cancel()
 
-    assert _refusal(lambda: workflow.reset_for_retry("fetch", actor="ann")) == (
+    assert refusal_of(lambda: workflow.reset_for_retry("fetch", actor="ann")) == (
         "Cannot reset a step of a canceled workflow."
     )
 
@@ -377,7 +370,7 @@ def test_a_step_of_an_ended_workflow_is_not_reset(geneva: gd.Drive) -> None:
 def test_a_reset_needs_an_actor(geneva: gd.Drive, actor: str | None) -> None:
     workflow = _failed_import()
 
-    assert _refusal(lambda: workflow.reset_for_retry("load", actor=actor), InvalidInput) == (
+    assert refusal_of(lambda: workflow.reset_for_retry("load", actor=actor), InvalidInput) == (
         "reset_for_retry() needs actor=..., the person or program that does it; in the shell, "
         "--actor NAME."
     )
@@ -387,7 +380,7 @@ def test_flags_must_be_booleans(geneva: gd.Drive) -> None:
     workflow, some = Import.create(), ["reset_checkpoint", "force"]
 
     refusals = [
-        _refusal(lambda: workflow.reset_for_retry("load", actor="ann", **{name: 1}), InvalidInput)  # type: ignore[arg-type]  # noqa: B023 - called at once
+        refusal_of(lambda: workflow.reset_for_retry("load", actor="ann", **{name: 1}), InvalidInput)  # type: ignore[arg-type]  # noqa: B023 - called at once
         for name in some
     ]
 
@@ -402,7 +395,7 @@ def test_a_suspended_loop_needs_no_reset(geneva: gd.Drive) -> None:
     perform_next_step(workflow)
     run_iterations(workflow, "load", count=2)
 
-    assert _refusal(lambda: workflow.reset_for_retry("load", actor="ann")) == (
+    assert refusal_of(lambda: workflow.reset_for_retry("load", actor="ann")) == (
         "Cannot reset step 'load': it is suspended, neither failed nor canceled. To go on at a "
         "step of your choice, use `resume_at` in code or `geneva resume ID --at STEP` in the shell."
     )

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import drain, perform_next_step, perform_step_inline
+from geneva_drive.testing import drain, perform_next_step
 from tests.deploys import former_code
+from tests.engine.former_order import start_former
 from tests.looking import history
 
 ran: list[str] = []
@@ -29,45 +30,10 @@ def _performed(workflow: gd.WorkflowHandle[Any], count: int) -> gd.WorkflowHandl
     return workflow
 
 
-def _former(*performed: str, broken: str = "") -> Any:
-    """Start an order of the former code (validate -> stock, fraud -> charge), and perform these."""
-
-    def run(name: str) -> None:
-        ran.append(name)
-        if name == broken:
-            raise ValueError(f"{name} is broken")
-
-    with former_code():
-
-        class Former(gd.Workflow):
-            type_name = "HealedOrder"
-
-            @gd.step
-            def validate(self) -> None:
-                run("validate")
-
-            @gd.task(depends_on=validate)
-            def stock(self) -> None:
-                run("stock")
-
-            @gd.task(depends_on=validate)
-            def fraud(self) -> None:
-                run("fraud")
-
-            @gd.step(depends_on=[stock, fraud])
-            def charge(self) -> None:
-                run("charge")
-
-        workflow = Former.create()
-        for name in performed:
-            perform_step_inline(workflow, name)
-        return workflow.id
-
-
 def test_a_node_that_was_added_runs_though_its_parents_were_done_before(
     geneva: gd.Drive,
 ) -> None:
-    workflow_id = _former("validate", "stock")
+    workflow_id = start_former("HealedOrder", ran, "validate", "stock")
 
     class HealedOrder(gd.Workflow):
         @gd.step
@@ -97,7 +63,7 @@ def test_a_node_that_was_added_runs_though_its_parents_were_done_before(
 
 
 def test_resume_lets_run_what_was_added_to_a_paused_workflow(geneva: gd.Drive) -> None:
-    workflow_id = _former("validate", "fraud", broken="fraud")
+    workflow_id = start_former("HealedOrder", ran, "validate", "fraud", broken="fraud")
 
     class HealedOrder(gd.Workflow):
         @gd.step
@@ -131,7 +97,7 @@ def test_resume_lets_run_what_was_added_to_a_paused_workflow(geneva: gd.Drive) -
 def test_a_node_that_was_removed_is_passed_over_wherever_workflows_stand(
     geneva: gd.Drive, performed: tuple[str, ...]
 ) -> None:
-    workflow_id = _former(*performed)
+    workflow_id = start_former("HealedOrder", ran, *performed)
 
     class HealedOrder(gd.Workflow):
         @gd.step
@@ -160,7 +126,7 @@ def test_a_node_that_was_removed_is_passed_over_wherever_workflows_stand(
 
 
 def test_a_failed_node_that_was_removed_is_passed_over_by_resume(geneva: gd.Drive) -> None:
-    workflow_id = _former("validate", "stock", "fraud", broken="fraud")
+    workflow_id = start_former("HealedOrder", ran, "validate", "stock", "fraud", broken="fraud")
 
     class HealedOrder(gd.Workflow):
         @gd.step
@@ -188,7 +154,7 @@ def test_a_failed_node_that_was_removed_is_passed_over_by_resume(geneva: gd.Driv
 
 
 def test_a_scheduled_node_that_vanished_fails_and_says_so(geneva: gd.Drive) -> None:
-    workflow_id = _former("validate", "stock")
+    workflow_id = start_former("HealedOrder", ran, "validate", "stock")
 
     class HealedOrder(gd.Workflow):
         @gd.step
@@ -208,7 +174,7 @@ def test_a_scheduled_node_that_vanished_fails_and_says_so(geneva: gd.Drive) -> N
 
 
 def test_a_done_node_that_vanished_stops_nobody(geneva: gd.Drive) -> None:
-    workflow_id = _former("validate", "stock", "fraud")
+    workflow_id = start_former("HealedOrder", ran, "validate", "stock", "fraud")
 
     class HealedOrder(gd.Workflow):
         @gd.step
@@ -238,7 +204,7 @@ def test_a_done_node_that_vanished_stops_nobody(geneva: gd.Drive) -> None:
 def test_a_renamed_node_is_adopted_wherever_workflows_stand(
     geneva: gd.Drive, performed: tuple[str, ...], broken: str, runs: list[str]
 ) -> None:
-    workflow_id = _former(*performed, broken=broken)
+    workflow_id = start_former("HealedOrder", ran, *performed, broken=broken)
     ran.clear()
 
     class HealedOrder(gd.Workflow):
@@ -268,7 +234,7 @@ def test_a_renamed_node_is_adopted_wherever_workflows_stand(
 
 
 def test_edges_may_be_changed_and_what_is_done_stays_done(geneva: gd.Drive) -> None:
-    workflow_id = _former("validate", "fraud")
+    workflow_id = start_former("HealedOrder", ran, "validate", "fraud")
 
     class HealedOrder(gd.Workflow):
         @gd.task

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.testing import drain, perform_step_inline
-from tests.deploys import former_code
+from geneva_drive.testing import drain
+from tests.engine.former_order import start_former
 
 ran: list[str] = []
 
@@ -17,41 +17,6 @@ ran: list[str] = []
 @pytest.fixture(autouse=True)
 def _none_ran() -> None:
     ran.clear()
-
-
-def _former(*performed: str, broken: str = "") -> Any:
-    """Start an order of the former code (validate -> stock, fraud -> charge), and perform these."""
-
-    def run(name: str) -> None:
-        ran.append(name)
-        if name == broken:
-            raise ValueError(f"{name} is broken")
-
-    with former_code():
-
-        class Former(gd.Workflow):
-            type_name = "ChainedOrder"
-
-            @gd.task
-            def validate(self) -> None:
-                run("validate")
-
-            @gd.task(depends_on=validate)
-            def stock(self) -> None:
-                run("stock")
-
-            @gd.task(depends_on=validate)
-            def fraud(self) -> None:
-                run("fraud")
-
-            @gd.task(depends_on=[stock, fraud])
-            def charge(self) -> None:
-                run("charge")
-
-        workflow = Former.create()
-        for name in performed:
-            perform_step_inline(workflow, name)
-        return workflow.id
 
 
 def _chain() -> type[gd.Workflow[Any]]:
@@ -89,7 +54,7 @@ def _chain() -> type[gd.Workflow[Any]]:
 def test_a_graph_becomes_a_chain_and_runs_each_of_its_nodes_once(
     geneva: gd.Drive, performed: tuple[str, ...]
 ) -> None:
-    workflow_id = _former(*performed)
+    workflow_id = start_former("ChainedOrder", ran, *performed)
     chain = _chain()
 
     drain()
@@ -112,7 +77,7 @@ def test_a_graph_becomes_a_chain_and_runs_each_of_its_nodes_once(
 def test_a_graph_that_failed_goes_on_as_a_chain(
     geneva: gd.Drive, command: Callable[[Any], object], fraud_runs: int
 ) -> None:
-    workflow_id = _former("validate", "stock", "fraud", broken="fraud")
+    workflow_id = start_former("ChainedOrder", ran, "validate", "stock", "fraud", broken="fraud")
     chain = _chain()
     workflow = chain.find(workflow_id)
     assert workflow.state == "paused"
@@ -130,7 +95,7 @@ def test_a_graph_that_failed_goes_on_as_a_chain(
 def test_a_graph_that_was_paused_goes_on_as_a_chain(
     geneva: gd.Drive, performed: tuple[str, ...]
 ) -> None:
-    workflow_id = _former(*performed)
+    workflow_id = start_former("ChainedOrder", ran, *performed)
     gd.Workflow.find(workflow_id).pause()
     workflow = _chain().find(workflow_id)
 
@@ -142,7 +107,7 @@ def test_a_graph_that_was_paused_goes_on_as_a_chain(
 
 
 def test_a_graph_that_became_a_chain_can_be_canceled(geneva: gd.Drive) -> None:
-    workflow_id = _former("validate")
+    workflow_id = start_former("ChainedOrder", ran, "validate")
     workflow = _chain().find(workflow_id)
 
     workflow.cancel()

@@ -37,17 +37,33 @@ class Watched(gd.Workflow[Any]):
         self.notes.append(f"after {step_name}: {outcome}")
 
 
-def test_hooks_are_called_before_around_and_after_the_body(geneva: gd.Drive) -> None:
-    class Delivery(Watched):
-        notes: list[str] = []  # noqa: RUF012 - shared by the instances on purpose
+class Plain(Watched):
+    type_name = "test_hooks.Plain"
+    notes: list[str] = []  # noqa: RUF012 - shared by the instances on purpose
 
-        @gd.step
-        def pack(self) -> None:
-            self.notes.append("body")
+    @gd.step
+    def pack(self) -> None:
+        self.notes.append("body")
 
-    speedrun(Delivery.create())
 
-    assert Delivery.notes == [
+class Asynchronous(Watched):
+    type_name = "test_hooks.Asynchronous"
+    notes: list[str] = []  # noqa: RUF012 - shared by the instances on purpose
+
+    @gd.step
+    async def pack(self) -> None:
+        self.notes.append("body")
+
+
+@pytest.mark.parametrize("delivery", [Plain, Asynchronous])
+def test_hooks_are_called_before_around_and_after_the_body(
+    geneva: gd.Drive, delivery: type[Watched]
+) -> None:
+    delivery.notes.clear()
+
+    speedrun(delivery.create())
+
+    assert delivery.notes == [
         "before pack",
         "enter pack",
         "body",
@@ -223,22 +239,3 @@ def test_an_around_hook_may_turn_an_error_into_a_verb(geneva: gd.Drive) -> None:
     workflow = speedrun(Delivery.create())
 
     assert history(workflow) == [("pack", "skipped", "skipped_by_flow_control")]
-
-
-def test_hooks_surround_an_async_body_too(geneva: gd.Drive) -> None:
-    class Delivery(Watched):
-        notes: list[str] = []  # noqa: RUF012 - shared by the instances on purpose
-
-        @gd.step
-        async def pack(self) -> None:
-            self.notes.append("body")
-
-    speedrun(Delivery.create())
-
-    assert Delivery.notes == [
-        "before pack",
-        "enter pack",
-        "body",
-        "leave pack",
-        "after pack: success",
-    ]

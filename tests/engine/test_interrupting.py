@@ -17,7 +17,7 @@ from geneva_drive.worker import inline_worker
 from tests.limiting import occupy
 from tests.looking import error_of, history, last
 from tests.looping import importing, place, places, reasons, through, wait_of
-from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until_draining
+from tests.worker.watching import Watch, stop_during_a_step, wait
 
 MICROSECOND, HOUR = timedelta(microseconds=1), timedelta(hours=1)
 
@@ -279,14 +279,7 @@ def test_a_worker_that_stops_suspends_its_loops_between_two_items(geneva: gd.Dri
         wait(release)
 
     workflow = importing(through(range(1000), done, at(1, pause_at_one)), checkpoint_every=500)
-    worker = geneva.worker()
-    worker.start()
-    wait(begun)
-    stopping = threading.Thread(target=worker.stop)
-    stopping.start()
-    wait_until_draining()
-    release.set()
-    stopping.join(TIME_LIMIT)
+    stop_during_a_step(geneva, begun, release)
 
     assert done == [0, 1]
     assert places(workflow) == [("suspended", "shutdown", 2, 2)]

@@ -16,7 +16,7 @@ from tests.heroes import User, names, save
 from tests.looking import error_of, history, last
 from tests.looping import importing_in_transactions, places, reasons
 from tests.worker.faults import kill_from_outside
-from tests.worker.watching import TIME_LIMIT, wait, wait_until_draining
+from tests.worker.watching import TIME_LIMIT, stop_during_a_step, wait
 
 Act = Callable[[Any, str, Session], object]
 
@@ -305,14 +305,7 @@ def test_a_worker_that_stops_commits_what_was_done(geneva: gd.Drive, users: None
         wait(release)
 
     workflow = adding(once_at("b", stand), checkpoint_every=100)
-    worker = geneva.worker()
-    worker.start()
-    wait(begun)
-    stopping = threading.Thread(target=worker.stop)
-    stopping.start()
-    wait_until_draining()
-    release.set()
-    stopping.join(TIME_LIMIT)
+    stop_during_a_step(geneva, begun, release)
 
     assert names(geneva) == ["a", "b"]
     assert places(workflow) == [("suspended", "shutdown", 2, 2)]

@@ -170,9 +170,7 @@ def test_an_error_in_keeping_the_result_is_told_to_the_after_hook(geneva: gd.Dri
     assert told == ["paused_by_exception"]
 
 
-def test_the_result_of_a_step_is_kept_through_its_renaming(geneva: gd.Drive) -> None:
-    seen: list[Any] = []
-
+def _priced_by_former_code() -> gd.WorkflowHandle[Any]:
     with former_code():
 
         class OrderBefore(gd.Workflow):
@@ -187,6 +185,13 @@ def test_the_result_of_a_step_is_kept_through_its_renaming(geneva: gd.Drive) -> 
 
         workflow = OrderBefore.create()
         perform_next_step(workflow)
+        return workflow
+
+
+def test_the_result_of_a_step_is_kept_through_its_renaming(geneva: gd.Drive) -> None:
+    seen: list[Any] = []
+
+    workflow = _priced_by_former_code()
 
     class OrderAfter(gd.Workflow):
         type_name = "test_results.Order"
@@ -207,20 +212,7 @@ def test_the_result_of_a_step_is_kept_through_its_renaming(geneva: gd.Drive) -> 
 def test_the_result_of_a_removed_step_can_still_be_read(geneva: gd.Drive) -> None:
     seen: list[Any] = []
 
-    with former_code():
-
-        class OrderBefore(gd.Workflow):
-            type_name = "test_results.Order"
-
-            @gd.step(keep_result=True)
-            def price(self) -> int:
-                return 7
-
-            @gd.step
-            def charge(self) -> None: ...
-
-        workflow = OrderBefore.create()
-        perform_next_step(workflow)
+    workflow = _priced_by_former_code()
 
     class OrderAfter(gd.Workflow):
         type_name = "test_results.Order"

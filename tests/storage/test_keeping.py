@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, text
 import geneva_drive as gd
 from geneva_drive.storage.connections.kept_connections import KeptConnections
 from tests.storage.conftest import OpenDrive
+from tests.uptime import Seconds
 
 OWN_ID = {
     "sqlite": "SELECT 1",
@@ -23,22 +24,12 @@ OWN_ID = {
 KILL = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}
 
 
-class _Seconds:
-    """The machine's uptime, moved by the test."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class _Keeper:
     """Kept connections of an engine, and how many were opened for them."""
 
     def __init__(self, engine: Engine, most: int) -> None:
         self._engine = engine
-        self.seconds = _Seconds()
+        self.seconds = Seconds()
         self.opened = 0
         self.renewed: list[Connection] = []
         self.kept = KeptConnections(self._open, most, self.renewed.append, self.seconds)

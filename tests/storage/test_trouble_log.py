@@ -8,19 +8,10 @@ import pytest
 
 from geneva_drive.errors import DatabaseBusy, DatabaseFull
 from geneva_drive.storage.connections.trouble_log import TroubleLog
+from tests.uptime import Seconds
 
 BUSY = DatabaseBusy("db", "locked.")
 FULL = DatabaseFull("db", "no space.")
-
-
-class Seconds:
-    """The machine's uptime, moved by the test."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

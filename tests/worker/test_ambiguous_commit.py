@@ -58,8 +58,20 @@ def test_a_lost_answer_leaves_the_commit_carried_out_and_a_lost_commit_does_not(
     assert rows_of(task) == [("work", "completed", "success")]
 
 
-def test_a_commit_whose_answer_is_lost_is_recorded_once_and_its_chain_adopted(
-    geneva: gd.Drive, make_drive: MakeDrive
+@pytest.mark.parametrize(
+    "strike_of",
+    [
+        pytest.param(lambda _: lose_answer, id="the answer is lost"),
+        pytest.param(lambda _: lose_commit, id="the commit is lost"),
+        pytest.param(
+            kill_from_outside,
+            id="the server kills the connection",
+            marks=pytest.mark.databases("postgresql", "mysql"),  # SQLite has no server
+        ),
+    ],
+)
+def test_a_commit_that_is_not_answered_is_recorded_once_and_its_chain_goes_on(
+    geneva: gd.Drive, make_drive: MakeDrive, strike_of: Callable[[gd.Drive], Strike]
 ) -> None:
     drive = make_drive(heartbeat_interval="5m", lease="10m")
     bodies: list[str] = []
@@ -74,7 +86,7 @@ def test_a_commit_whose_answer_is_lost_is_recorded_once_and_its_chain_adopted(
             bodies.append("rest")
 
     task = Task.create()
-    fault = CommitFault(drive.engine, writes="completed", strike=lose_answer)
+    fault = CommitFault(drive.engine, writes="completed", strike=strike_of(geneva))
 
     _run_to_the_end(drive, task)
 
@@ -109,55 +121,6 @@ def test_nodes_of_a_graph_whose_commit_is_not_answered_run_once(
     assert fault.is_over
     assert sorted(bodies) == names
     assert {row[1:] for row in rows_of(workflow)} == {("completed", "success")}
-
-
-def test_a_commit_that_is_lost_is_made_again(geneva: gd.Drive, make_drive: MakeDrive) -> None:
-    drive = make_drive(heartbeat_interval="5m", lease="10m")
-    bodies: list[str] = []
-
-    class Task(gd.Workflow):
-        @gd.step
-        def work(self) -> None:
-            bodies.append("work")
-
-        @gd.step
-        def rest(self) -> None:
-            bodies.append("rest")
-
-    task = Task.create()
-    fault = CommitFault(drive.engine, writes="completed", strike=lose_commit)
-
-    _run_to_the_end(drive, task)
-
-    assert fault.is_over
-    assert bodies == ["work", "rest"]
-    assert rows_of(task) == BOTH_DONE
-
-
-@pytest.mark.databases("postgresql", "mysql")  # SQLite has no server
-def test_a_connection_that_the_server_kills_during_commit_costs_nothing(
-    geneva: gd.Drive, make_drive: MakeDrive
-) -> None:
-    drive = make_drive(heartbeat_interval="5m", lease="10m")
-    bodies: list[str] = []
-
-    class Task(gd.Workflow):
-        @gd.step
-        def work(self) -> None:
-            bodies.append("work")
-
-        @gd.step
-        def rest(self) -> None:
-            bodies.append("rest")
-
-    task = Task.create()
-    fault = CommitFault(drive.engine, writes="completed", strike=kill_from_outside(geneva))
-
-    _run_to_the_end(drive, task)
-
-    assert fault.is_over
-    assert bodies == ["work", "rest"]
-    assert rows_of(task) == BOTH_DONE
 
 
 def test_a_claim_whose_answer_is_lost_is_given_back_without_being_counted(

@@ -9,7 +9,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.worker.performer import MAX_CHAIN_LENGTH
-from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until_draining
+from tests.worker.watching import Watch, rows_of, stop_during_a_step, wait
 
 pytestmark = pytest.mark.usefixtures("chains_as_long_as_they_like")
 
@@ -212,14 +212,7 @@ def test_a_worker_that_stops_takes_no_step_along(geneva: gd.Drive) -> None:
         def ship(self) -> None: ...
 
     order = Order.create()
-    worker = geneva.worker()
-    worker.start()
-    wait(begun)
-    stopping = threading.Thread(target=worker.stop)
-    stopping.start()
-    wait_until_draining()
-    release.set()
-    stopping.join(TIME_LIMIT)
+    stop_during_a_step(geneva, begun, release)
 
     assert rows_of(order) == [("reserve", "completed", "success"), ("ship", "scheduled", None)]
 
@@ -239,13 +232,6 @@ def test_a_worker_that_stops_takes_no_step_along_from_a_transaction(geneva: gd.D
         def ship(self) -> None: ...
 
     order = Order.create()
-    worker = geneva.worker()
-    worker.start()
-    wait(begun)
-    stopping = threading.Thread(target=worker.stop)
-    stopping.start()
-    wait_until_draining()
-    release.set()
-    stopping.join(TIME_LIMIT)
+    stop_during_a_step(geneva, begun, release)
 
     assert rows_of(order) == [("reserve", "completed", "success"), ("ship", "scheduled", None)]

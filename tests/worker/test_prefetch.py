@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from geneva_drive.worker.claims.prefetch import Prefetch
+from tests.uptime import Seconds
 
 
-class _Seconds:
-    """The machine's uptime, moved by the test."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def _ended(prefetch: Prefetch, seconds: _Seconds, count: int, within: float) -> None:
+def _ended(prefetch: Prefetch, seconds: Seconds, count: int, within: float) -> None:
     seconds.now += within
     prefetch.ended(count)
 
 
 def test_a_worker_that_has_done_nothing_yet_holds_nothing_ready() -> None:
-    assert Prefetch(_Seconds()).ahead() == 0
+    assert Prefetch(Seconds()).ahead() == 0
 
 
 def test_what_is_done_in_a_twentieth_of_a_second_is_held_ready() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
 
     for _ in range(20):
@@ -35,7 +26,7 @@ def test_what_is_done_in_a_twentieth_of_a_second_is_held_ready() -> None:
 
 
 def test_a_first_burst_counts_half() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
 
     _ended(prefetch, seconds, 100, within=0.125)
@@ -44,7 +35,7 @@ def test_a_first_burst_counts_half() -> None:
 
 
 def test_steps_that_end_together_are_measured_over_a_while() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
 
     _ended(prefetch, seconds, 30, within=0.015625)
@@ -55,7 +46,7 @@ def test_steps_that_end_together_are_measured_over_a_while() -> None:
 
 
 def test_of_slow_steps_nothing_is_held_ready() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
 
     for _ in range(20):
@@ -65,7 +56,7 @@ def test_of_slow_steps_nothing_is_held_ready() -> None:
 
 
 def test_a_worker_that_slows_down_holds_less_ready() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
     _ended(prefetch, seconds, 1600, within=1)
 
@@ -78,7 +69,7 @@ def test_a_worker_that_slows_down_holds_less_ready() -> None:
 
 
 def test_never_more_than_five_hundred_are_held_ready() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
 
     _ended(prefetch, seconds, 1_000_000, within=1)
@@ -87,7 +78,7 @@ def test_never_more_than_five_hundred_are_held_ready() -> None:
 
 
 def test_who_had_to_give_back_holds_nothing_ready_until_steps_end_again() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
     _ended(prefetch, seconds, 1000, within=1)
 
@@ -99,7 +90,7 @@ def test_who_had_to_give_back_holds_nothing_ready_until_steps_end_again() -> Non
 
 
 def test_a_prefetch_of_a_while_ago_says_nothing_of_what_is_due_now() -> None:
-    seconds = _Seconds()
+    seconds = Seconds()
     prefetch = Prefetch(seconds)
     _ended(prefetch, seconds, 1000, within=1)
 
@@ -112,7 +103,7 @@ def test_a_prefetch_of_a_while_ago_says_nothing_of_what_is_due_now() -> None:
 
 
 def test_steps_that_nothing_follows_leave_their_room_while_they_are_written() -> None:
-    prefetch = Prefetch(_Seconds())
+    prefetch = Prefetch(Seconds())
 
     prefetch.ended(10, followed=4)
     mostly_last = prefetch.leaves

@@ -15,6 +15,18 @@ from tests.looping import importing, places, through
 from tests.worker.watching import TIME_LIMIT, Watch, rows_of, wait, wait_until
 
 
+def _hanging() -> tuple[type[gd.Workflow[Any]], threading.Event]:
+    """Return a class whose step outlasts its timeout, and the event that lets it end."""
+    release = threading.Event()
+
+    class Hung(gd.Workflow):
+        @gd.step(timeout=0.05)
+        def hang(self) -> None:
+            wait(release)
+
+    return Hung, release
+
+
 def test_a_plain_body_past_its_timeout_is_recorded_and_its_late_result_dropped(
     geneva: gd.Drive, watch: Watch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -43,12 +55,7 @@ def test_a_plain_body_past_its_timeout_is_recorded_and_its_late_result_dropped(
 def test_a_body_past_its_timeout_is_recorded_although_no_thread_can_be_started(
     geneva: gd.Drive, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = threading.Event()
-
-    class Hung(gd.Workflow):
-        @gd.step(timeout=0.05)
-        def hang(self) -> None:
-            wait(release)
+    hung, release = _hanging()
 
     class Task(gd.Workflow):
         @gd.step
@@ -57,7 +64,7 @@ def test_a_body_past_its_timeout_is_recorded_although_no_thread_can_be_started(
     def refuse(_: Pool) -> None:
         raise RuntimeError("can't start new thread")
 
-    Hung.create()
+    hung.create()
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     with geneva.worker(concurrency=1):
         monkeypatch.setattr(Pool, "_start_thread", refuse)
@@ -70,18 +77,13 @@ def test_a_body_past_its_timeout_is_recorded_although_no_thread_can_be_started(
 
 
 def test_the_thread_of_a_hung_body_is_replaced(geneva: gd.Drive, watch: Watch) -> None:
-    release = threading.Event()
-
-    class Hung(gd.Workflow):
-        @gd.step(timeout=0.05)
-        def hang(self) -> None:
-            wait(release)
+    hung, release = _hanging()
 
     class Task(gd.Workflow):
         @gd.step
         def work(self) -> None: ...
 
-    Hung.create()
+    hung.create()
     with geneva.worker(concurrency=1):
         watch.wait_for_workflows(1, "paused")
         task = Task.create()
@@ -92,15 +94,10 @@ def test_the_thread_of_a_hung_body_is_replaced(geneva: gd.Drive, watch: Watch) -
 
 
 def test_a_worker_whose_threads_all_hang_recycles_itself(geneva: gd.Drive, watch: Watch) -> None:
-    release = threading.Event()
-
-    class Hung(gd.Workflow):
-        @gd.step(timeout=0.05)
-        def hang(self) -> None:
-            wait(release)
+    hung, release = _hanging()
 
     for _ in range(2):
-        Hung.create()
+        hung.create()
     worker = geneva.worker(concurrency=2)
     running = threading.Thread(target=worker.run)
     running.start()
@@ -113,14 +110,9 @@ def test_a_worker_whose_threads_all_hang_recycles_itself(geneva: gd.Drive, watch
 
 
 def test_a_worker_with_a_thread_to_spare_goes_on(geneva: gd.Drive, watch: Watch) -> None:
-    release = threading.Event()
+    hung, release = _hanging()
 
-    class Hung(gd.Workflow):
-        @gd.step(timeout=0.05)
-        def hang(self) -> None:
-            wait(release)
-
-    Hung.create()
+    hung.create()
     with geneva.worker(concurrency=2) as worker:
         watch.wait_for_workflows(1, "paused")
         assert not worker.needs_recycling

@@ -72,6 +72,18 @@ def wait_until_draining() -> None:
     )
 
 
+def stop_during_a_step(drive: gd.Drive, begun: threading.Event, release: threading.Event) -> None:
+    """Run a worker until a step has begun, and let the step end only when the worker stops."""
+    worker = drive.worker()
+    worker.start()
+    wait(begun)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    wait_until_draining()
+    release.set()
+    stopping.join(TIME_LIMIT)
+
+
 def rows_of(workflow: gd.WorkflowHandle[Any]) -> list[tuple[str, str, str | None]]:
     """Tell a workflow's executions as (step, state, outcome)."""
     return [(e.step_name, e.state, e.outcome) for e in workflow.step_executions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -109,28 +110,17 @@ def test_a_hero_that_is_deleted_while_its_workflow_waits_cancels_it(
     assert last(workflow).outcome == "canceled_by_condition"
 
 
+@pytest.mark.parametrize(
+    "go_back", [lambda w: w.rewind("manager"), lambda w: w.resume_at("manager")]
+)
 def test_a_request_that_is_asked_again_asks_the_condition_again(
-    geneva: gd.Drive, users: None
+    geneva: gd.Drive, users: None, go_back: Callable[[Any], object]
 ) -> None:
     hero = save(geneva, User(name="large"))
     workflow = reach(geneva, Refund, hero=hero)
 
     rename(geneva, hero, "small")
-    workflow.rewind("manager")
-    drain(geneva)
-
-    assert (workflow.reload().state, ran) == ("finished", ["pay"])
-    assert requests_of(workflow) == [("manager", "canceled")]
-
-
-def test_going_back_to_an_approval_that_was_left_asks_the_condition_again(
-    geneva: gd.Drive, users: None
-) -> None:
-    hero = save(geneva, User(name="large"))
-    workflow = reach(geneva, Refund, hero=hero)
-
-    rename(geneva, hero, "small")
-    workflow.resume_at("manager")
+    go_back(workflow)
     drain(geneva)
 
     assert (workflow.reload().state, ran) == ("finished", ["pay"])
