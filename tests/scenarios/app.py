@@ -6,20 +6,19 @@ line on its input says and answers with a line.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.errors import AlreadyRunning, InvalidStateError
 from geneva_drive.testing import perform_next_step
 from tests.scenarios.effects import EFFECTS
+from tests.scenarios.programs import say, stop_at_sigterm
 
 
 class Order(gd.Workflow):
@@ -98,18 +97,9 @@ class FileClock:
         return datetime.now(UTC) + timedelta(hours=float(self._path.read_text()))
 
 
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 def work(drive: gd.Drive, queues: list[str]) -> None:
     worker = drive.worker(queues=queues or None, concurrency=4)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        worker.request_stop()
-
-    signal.signal(signal.SIGTERM, stop)
+    stop_at_sigterm(worker)
     say("ready")
     worker.run()
     say("stopped")

@@ -20,6 +20,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.errors import InvalidStateError, NotPermitted
 from tests.scenarios.effects import EFFECTS
+from tests.scenarios.programs import say
 
 
 class Refund(gd.Workflow[Any]):
@@ -101,11 +102,6 @@ class Clerk:
 
         self._drive.environment.wakeups.ring = die  # type: ignore[method-assign]
         self._approval(key).approve(by=self._person)
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def main(*people: str) -> None:

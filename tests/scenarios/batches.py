@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import logging
-import signal
-import sys
 import threading
 import time
-from types import FrameType
 
 import geneva_drive as gd
+from tests.scenarios.programs import say, work
 
 WORKERS = 20
 PARALLELISM = 6
@@ -66,20 +64,5 @@ class StopsAt600(gd.Workflow):
         return sum(results.by_worker.values())
 
 
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def work() -> None:
-    worker = gd.configure().worker(concurrency=4)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        worker.request_stop()
-
-    signal.signal(signal.SIGTERM, stop)
-    worker.run()
-
-
 if __name__ == "__main__":
-    work()
+    work(concurrency=4)

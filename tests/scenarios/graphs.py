@@ -7,14 +7,12 @@ import os
 import random
 import time
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import geneva_drive as gd
 from tests.scenarios.effects import EFFECTS
+from tests.scenarios.programs import notes
 
-FOLDER = "GENEVA_SCENARIO_NOTES"
 WINDOW = 150  # a node depends on some of so many before it: as many may run at once
 
 # A worker that logs each step is several times slower.
@@ -138,10 +136,4 @@ class TwoChildren(gd.Workflow):
 
 def note(node_id: str, attempt: int) -> None:
     """Say that a body began; what is written so is not lost when the process is killed."""
-    os.write(_notes(), f"{node_id} {attempt} {datetime.now(UTC).isoformat()}\n".encode())
-
-
-@cache
-def _notes() -> int:
-    path = Path(os.environ[FOLDER]) / str(os.getpid())
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(notes(), f"{node_id} {attempt} {datetime.now(UTC).isoformat()}\n".encode())

@@ -10,14 +10,12 @@ import logging
 import os
 import time
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import geneva_drive as gd
 from tests.scenarios.effects import EFFECTS
+from tests.scenarios.programs import notes
 
-FOLDER = "GENEVA_SCENARIO_NOTES"
 DWELL = float(os.environ.get("GENEVA_SCENARIO_DWELL", "0"))  # seconds
 STEPS = ("one", "two", "three", "four", "charge", "six", "weigh", "eight", "nine", "ten")
 
@@ -77,12 +75,6 @@ def note(workflow: Load, step: str) -> None:
     What is written so is not lost when the process is killed.
     """
     began_at = datetime.now(UTC).isoformat()
-    os.write(_notes(), f"{workflow.id} {step} {workflow.attempt} {began_at}\n".encode())
+    os.write(notes(), f"{workflow.id} {step} {workflow.attempt} {began_at}\n".encode())
     if DWELL:
         time.sleep(DWELL)
-
-
-@cache
-def _notes() -> int:
-    path = Path(os.environ[FOLDER]) / str(os.getpid())
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import sys
 import time
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, select
 
 import geneva_drive as gd
+from tests.scenarios.programs import notes, say, work
 
-FOLDER = "GENEVA_SCENARIO_NOTES"
 CHECKPOINT_EVERY = 25
 CHUNK = 500
 ITEM_SECONDS = 0.0002  # lets the loops take turns, and last for as many kills as are wanted
@@ -59,7 +54,7 @@ class AtLeastOnce(gd.Workflow):
     def walk(self, it: gd.IterableStep) -> None:
         for record in it.iterate_over_records(select(RECORDS), chunk=CHUNK):
             time.sleep(ITEM_SECONDS)
-            os.write(_notes(), f"{record.id}\n".encode())
+            os.write(notes(), f"{record.id}\n".encode())
 
 
 class ExactlyOnceAtIntervals(gd.Workflow):
@@ -83,27 +78,5 @@ def at_intervals(cursor: int | None, count: int) -> Iterator[tuple[int, int]]:
         yield number, number
 
 
-@cache
-def _notes() -> int:
-    """Open this process's own file; what is written to it is there, however the process ends."""
-    path = Path(os.environ[FOLDER]) / str(os.getpid())
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def work() -> None:
-    worker = gd.configure().worker(concurrency=2)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        worker.request_stop()
-
-    signal.signal(signal.SIGTERM, stop)
-    worker.run()
-
-
 if __name__ == "__main__":
-    work()
+    work(concurrency=2)

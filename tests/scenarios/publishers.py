@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 import geneva_drive as gd
+from tests.scenarios.programs import say
 
 
 def main() -> None:
@@ -18,11 +19,6 @@ def main() -> None:
     for line in sys.stdin:
         event = drive.publish("paid", key=1, id=line.strip(), source="bank")
         say(f"{'known' if event.duplicate else 'new'} {event.number}")
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

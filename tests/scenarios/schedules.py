@@ -13,6 +13,7 @@ from typing import Any
 import geneva_drive as gd
 from geneva_drive.testing import drain
 from tests.scenarios.effects import EFFECTS
+from tests.scenarios.programs import say
 from tests.scheduling import set_clock
 
 
@@ -33,11 +34,6 @@ def main() -> None:
         set_clock(drive, datetime.fromisoformat(line.strip()))
         drain(drive)
         say("done")
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

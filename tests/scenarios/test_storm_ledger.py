@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -10,15 +11,17 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
+from tests.scenarios import programs
 from tests.soak.storm_ledger import Answer, assert_the_storm_is_on_record
 
 
 @pytest.fixture
-def notes(load: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "notes"
     folder.mkdir()
-    monkeypatch.setenv(load.FOLDER, str(folder))
-    return folder
+    monkeypatch.setenv(programs.FOLDER, str(folder))
+    yield folder
+    programs.notes.cache_clear()
 
 
 @pytest.fixture

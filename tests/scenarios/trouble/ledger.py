@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-FOLDER = "GENEVA_SCENARIO_NOTES"
+from tests.scenarios.programs import notes
+
 _numbers = itertools.count(1)
 
 Body = tuple[str, str]  # the key of a workflow, and the name of one of its bodies or items
@@ -65,10 +65,4 @@ def noted(key: str, body: str) -> Iterator[None]:
 
 
 def _write(event: str, number: int, key: str, body: str) -> None:
-    os.write(_file(), f"{time.monotonic():.6f} {event} {number} {key} {body}\n".encode())
-
-
-@cache
-def _file() -> int:
-    path = Path(os.environ[FOLDER]) / str(os.getpid())
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(notes(), f"{time.monotonic():.6f} {event} {number} {key} {body}\n".encode())
