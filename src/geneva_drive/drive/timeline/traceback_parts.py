@@ -11,7 +11,8 @@ _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?P<name>[^/\\]+)")
 _STANDARD = re.compile(
     r"[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|^<frozen|[/\\]Python\d+[/\\]Lib[/\\]"
 )
-_OWN = re.compile(r"[/\\]geneva_drive[/\\]")
+# Workflows of the demonstrations are code that a user could have written.
+_OWN = re.compile(r"[/\\]geneva_drive[/\\](?!cli[/\\]demo[/\\])")
 _CARETS = re.compile(r"^[\s~^]+$")
 _REPEATED = re.compile(r"^\s*\[Previous line repeated (?P<times>\d+) more times?\]$")
 

@@ -152,7 +152,7 @@ def _moving(found: Overview) -> list[LeadPart]:
 
 
 def _unnoticed(drive: Drive, permissions: Collection[str]) -> list[LeadPart]:
-    """Return what stands still without a workflow: paused schedules, events nobody heard."""
+    """Return what stands still without a workflow: paused schedules, unheard events."""
     paused, unheard = _UNNOTICED.get(drive, lambda: (_paused(drive), _unheard(drive)))
     parts = []
     if paused and "schedule:read" in permissions:
@@ -160,8 +160,8 @@ def _unnoticed(drive: Drive, permissions: Collection[str]) -> list[LeadPart]:
         parts += [LeadPart(words, href="/schedules"), LeadPart(". ")]
     if unheard and "event:read" in permissions:
         more = "At least " if unheard == _MOST_UNHEARD else ""
-        words = f"{more}{plural(unheard, 'event was', 'events were')} heard by nobody"
-        parts += [LeadPart(words, href="/events"), LeadPart(" in the last 24 hours.")]
+        words = f"{more}{plural(unheard, 'recent event')} reached no workflow"
+        parts += [LeadPart(words, href="/events"), LeadPart(".")]
     return parts
 
 
@@ -170,7 +170,7 @@ def _paused(drive: Drive) -> int:
 
 
 def _unheard(drive: Drive) -> int:
-    """Count the latest events that nobody heard although a workflow waits for their type."""
+    """Count the latest events that reached no workflow although one waits for their type."""
     since = drive.clock.now() - timedelta(days=1)
     latest = [one for one in drive.published(limit=_LATEST) if one.published_at >= since]
     store, numbers = drive.store, [one.number for one in latest]

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.bulk.progress import BulkProgress
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.web.dashboard.shell.words import cut, number, plural
@@ -37,6 +38,13 @@ def facts_of(workflow: WorkflowHandle[Any]) -> tuple[Fact, ...]:
         hero = (Fact("hero", f"{workflow.hero_type} {workflow.hero_id}"),)
     context = json.loads(workflow.stored_context)
     return (*hero, *(fact(name, value) for name, value in context.items()))
+
+
+def type_of(workflow: WorkflowHandle[Any]) -> str | None:
+    """Return the name of the context's class, if it has one that this process knows."""
+    workflow_class = workflow.workflow_class
+    kind = None if workflow_class is None else definition_of(workflow_class).context_type
+    return None if kind is None else kind.name
 
 
 def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:

@@ -20,7 +20,7 @@ _ALIKE = 0.7  # of the characters, in order
 
 @dataclass(frozen=True, slots=True)
 class NearEvent:
-    """An event that nobody heard, and the wait that may have been meant."""
+    """An event that reached no workflow, and the wait that may have been meant."""
 
     event: PublishedEvent
     step: str
