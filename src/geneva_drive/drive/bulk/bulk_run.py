@@ -76,6 +76,8 @@ class _Bulk:
             refusals=given.refusals,
             gone=given.gone,
         )
+        if self._is_trying:
+            tally = tally.add_first(str(one.workflow.id) for one in given.applied)
         if is_round:
             tally = replace(tally, watched=_watched(given), round=tally.round + 1, looks=0)
         if _is_milestone(self._tally.applied, tally.applied):
@@ -87,13 +89,18 @@ class _Bulk:
     def _next_size(self) -> tuple[int, bool]:
         """Return how many workflows are next, and whether their outcome is waited for."""
         plan, tally = self._plan, self._tally
-        if plan.first is not None and tally.applied < plan.first:
+        if plan.first is not None and self._is_trying:
             return min(plan.first - tally.applied, _LARGEST_ROUND), True
         if plan.stop_after is None:
             return _PORTION, False
         # Few first, and twice as many after each round: a fault that all have stops the bulk
         # before many of them have met it.
         return min(plan.stop_after * 2 ** min(tally.round, 20), _LARGEST_ROUND), True
+
+    @property
+    def _is_trying(self) -> bool:
+        """True while the workflows are given that are tried before the rest."""
+        return self._plan.first is not None and self._tally.applied < self._plan.first
 
     def _look_after_round(self) -> None:
         """Count those that failed again; suspend the step while some are not that far."""
