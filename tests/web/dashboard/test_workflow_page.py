@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
+from geneva_drive.worker.identity import process_name
 from tests.declarative.documents import allow, block, check, written
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
@@ -301,3 +303,29 @@ def test_the_attempts_at_a_condition_tell_whether_it_held(app: Any, sqlite_drive
     page = signed_in(app, sqlite_drive, "viewer").get(f"/workflows/{workflow.id}?node=big").text
 
     assert '<span class="outcome"><code>success</code>: false</span>' in page
+
+
+class Impatient(gd.Workflow):
+    type_name = "page.Impatient"
+
+    @gd.step(retry=gd.Retry(max=1, backoff=0, matching=ConnectionError))
+    def call(self) -> None:
+        raise ConnectionError(f"No answer to request {self.id}")
+
+
+def test_a_failure_names_its_policy_its_worker_and_how_many_others_are_alike(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    first, _ = (Impatient.using(sqlite_drive).create() for _ in range(2))
+    drain(sqlite_drive)
+
+    page = opened("viewer").get(f"/workflows/{first.id}").text
+
+    words = words_of(page).replace("\N{NO-BREAK SPACE}", " ")
+    assert "2 attempts, reattempts on ConnectionError once, then pauses" in words
+    assert f"on {process_name()} (inline)" in words
+    assert "1 other workflow failed the same way. See the group" in words
+    assert "dashboard/test_workflow_page.py , line" in words
+    link = re.search(r'href="(/failures\?open=[^"#]*)#', page)
+    assert link is not None
+    assert "Latest of 2" in words_of(opened("viewer").get(link[1]).text)

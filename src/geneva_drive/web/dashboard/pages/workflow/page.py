@@ -84,6 +84,7 @@ def _values(
     failure = _failure(drive, workflow, view)
     return {
         "workflow": workflow,
+        "heading": context_facts.heading_of(workflow),
         "headline": headline_of(
             drive,
             workflow,
@@ -105,6 +106,7 @@ def _values(
         "context": context_facts.facts_of(workflow),
         "context_type": context_facts.type_of(workflow),
         "result": context_facts.result_of(workflow),
+        "tried_first": context_facts.tried_first(workflow),
         "trail": trail_of(workflow) if "audit:read" in permissions else (),
         "timeline": draw_timeline(read_timeline(drive, workflow.id), selected),
         "children": workflow.children[:_MOST_CHILDREN],

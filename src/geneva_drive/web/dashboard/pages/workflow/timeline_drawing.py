@@ -173,7 +173,8 @@ def _ticks(found: Timeline, scale: Scale) -> Iterator[Tick]:
     ends = [*(start for start, _ in found.idle), found.end]
     for begin, end in zip(begins, ends, strict=True):
         width = scale(end) - scale(begin)
-        count = max(1, int(width // _PITCH))
+        # Labels show whole seconds.
+        count = max(1, min(int(width // _PITCH), int((end - begin).total_seconds())))
         for number in range(count if width >= _LABEL else 0):
             at = begin + (end - begin) * number / count
             yield Tick(scale(at), at)
