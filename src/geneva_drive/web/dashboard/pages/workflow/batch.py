@@ -18,6 +18,7 @@ from geneva_drive.worker.identity import name_in
 MOST_WORKERS = 20
 _WHOLE = 100.0
 _QUIET = (StepState.COMPLETED, StepState.PENDING)
+_FEW = 8  # workers, which need no fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +48,14 @@ class BatchView:
 
     @property
     def telling(self) -> tuple[WorkerBar, ...]:
-        """The workers that failed, run or come next; all of them if none does."""
-        found = tuple(one for one in self.workers if one.state not in _QUIET)
-        return found or self.workers
+        """The workers that failed, run or come next; all of them if they are few."""
+        return tuple(one for one in self.workers if one not in self.rest)
 
     @property
     def rest(self) -> tuple[WorkerBar, ...]:
         """The workers that are done or have not begun, folded behind their counts."""
-        return tuple(one for one in self.workers if one.state in _QUIET)
+        found = tuple(one for one in self.workers if one.state in _QUIET)
+        return () if len(self.workers) <= _FEW or len(found) == len(self.workers) else found
 
     @property
     def rest_words(self) -> str:
