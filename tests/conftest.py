@@ -39,6 +39,7 @@ settings.register_profile("beside", deadline=None, suppress_health_check=[Health
 settings.load_profile("beside")
 
 TESTS = Path(__file__).parent
+_MEMORY = Path("/dev/shm")
 
 Finding = Server | Missing | NoPgBouncer | Browser | NoBrowser
 Findings = tuple[Finding, ...]
@@ -52,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"GENEVA_TEST_DATABASES names {', '.join(sorted(unknown))}; there are {', '.join(ALL)}."
         )
+    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
+        # A disk would have to write each file of SQLite down, and twice as the test ends.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
     # Workers inherit the environment, in which the controller has put what it found.
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         config.stash[FINDINGS] = _find_servers(config)
@@ -79,7 +83,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Leave out the databases on which a module need not run: see `tests.databases`."""
+    """Leave out the databases on which a test need not run: see `tests.databases`."""
     left_out = [item for item in items if not _is_wanted(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -87,12 +91,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
 
 
 def _is_wanted(item: pytest.Item) -> bool:
-    chosen = ONE_SERVER.get(item.path.relative_to(TESTS).as_posix())
-    if chosen is None or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
-        return True
-    # A test that names its database itself needs that one.
-    names_its_own = any("database" in mark.args[0] for mark in item.iter_markers("parametrize"))
-    return names_its_own or item.callspec.params.get("database", "sqlite") in chosen
+    marked = [mark.args for mark in item.iter_markers("databases")]
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    database = params.get("database")
+    if marked:
+        if database is None:
+            raise pytest.UsageError(f"{item.nodeid} names databases, and asks for none.")
+        return all(database in names for names in marked)
+    chosen = ONE_SERVER.get(item.path.relative_to(TESTS).as_posix(), ALL)
+    return database is None or database in chosen
 
 
 def _find_servers(config: pytest.Config) -> Findings:

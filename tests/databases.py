@@ -2,7 +2,8 @@
 
 Whatever issues SQL of its own, takes locks or races runs on all three databases. The modules below
 test rules that stand above the statements, which other tests run on every database: they take
-SQLite and one server, always the same one.
+SQLite and one server, always the same one. A test that says something about some databases only
+names them by `@pytest.mark.databases`, and runs on these wherever it stands.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _AND_POSTGRESQL = """
     engine/test_ancestry.py engine/test_async_loops.py engine/test_branches.py
     engine/test_changed_definitions.py engine/test_children_in_chains.py engine/test_conditions.py
     engine/test_cursors.py engine/test_exception_policies.py engine/test_flow_control.py
-    engine/test_graph_partitions.py engine/test_interrupts.py
+    engine/test_graph_partitions.py engine/test_interrupting.py
+    engine/test_interrupts.py
     engine/test_graph_endings.py engine/test_graph_regressions.py engine/test_healing.py
     engine/test_hooks.py engine/test_item_errors.py engine/test_kept_loops.py
     engine/test_loop_timeouts.py engine/test_rewinding.py engine/test_scheduling_unknown_jobs.py
@@ -40,7 +42,7 @@ _AND_POSTGRESQL = """
     examples/test_fastapi_orders.py scenarios/test_storm_ledger.py
     testing/test_assertions.py testing/test_crashing.py testing/test_decisions.py
     testing/test_resumable_helpers.py
-    web/test_approvals.py web/test_events.py web/test_generated_requests.py
+    web/test_approvals.py web/test_bulk.py web/test_events.py web/test_generated_requests.py
     web/test_hostile_input.py web/test_main_story.py web/test_stream.py
 """
 
@@ -62,10 +64,10 @@ _AND_MYSQL = """
     engine/test_reattempt_limits.py
     engine/test_resumable_steps.py engine/test_templates.py engine/test_timeouts.py
     engine/test_unstorable_cursors.py engine/test_wrapped_async_bodies.py
-    engine/documents/test_document_commands.py
+    engine/documents/test_document_branches.py engine/documents/test_document_commands.py
     parity/test_feature_parity.py
     testing/test_bare_instances.py testing/test_draining.py testing/test_speedrunning.py
-    web/test_operating.py
+    web/test_executions.py web/test_operating.py
 """
 
 ONE_SERVER = {

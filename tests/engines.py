@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from weakref import WeakKeyDictionary
 import pytest
 from sqlalchemy import (
     URL,
+    CompoundSelect,
     Connection,
     Dialect,
     Engine,
@@ -54,17 +56,22 @@ def emptying_fast() -> Iterator[None]:
             empty_each(store, connection)
             return
         tables = store.tables.metadata.sorted_tables
-        has_rows = [
-            select(literal(place)).where(exists().select_from(table))
-            for place, table in enumerate(tables)
-        ]
-        found = connection.scalars(union_all(*has_rows)).all()
-        for place in sorted(found, reverse=True):
+        for place in sorted(connection.scalars(_places_with_rows(store.tables)), reverse=True):
             connection.execute(delete(tables[place]))
 
     with pytest.MonkeyPatch.context() as patching:
         patching.setattr(Store, "empty", empty)
         yield
+
+
+@functools.cache
+def _places_with_rows(tables: Tables) -> CompoundSelect[int]:
+    return union_all(
+        *(
+            select(literal(place)).where(exists().select_from(table))
+            for place, table in enumerate(tables.metadata.sorted_tables)
+        )
+    )
 
 
 @contextmanager

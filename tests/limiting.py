@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 import geneva_drive as gd
 from geneva_drive.engine.claimed_execution import Claimed
-from geneva_drive.engine.execution.step_run import Run
+from geneva_drive.engine.execution.step_run import StepRun
 from geneva_drive.engine.limits import admission
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
@@ -59,7 +59,7 @@ def occupy(drive: gd.Drive) -> Claimed:
     [claimed] = claim_due(drive.environment, identity, 1)
     definition = claimed.definition
     assert definition is not None
-    run = Run(drive.environment, claimed, definition)
+    run = StepRun(drive.environment, claimed, definition)
     assert run.prepare() is None
     assert admission.admit(drive.environment, claimed, run.wanted) is None
     return claimed

@@ -158,8 +158,8 @@ __all__ = [
     "wait_for_event",
 ]
 
-# These import SQLAlchemy, which takes longer than all the rest. They are loaded on first use, so
-# that a module with workflow classes is imported quickly.
+# These import SQLAlchemy, which takes longer than everything else. They are loaded on first use, so
+# that a module with workflow classes can be imported quickly.
 _ON_DEMAND = {
     "AppriseNotifier": "geneva_drive.declarative.actions.apprise_notifier",
     "Approval": "geneva_drive.drive.approvals.approval",
@@ -186,7 +186,7 @@ _ON_DEMAND = {
 }
 
 
-# Type checkers know these names from above; with a __getattr__ they would accept any name.
+# Type checkers see the imports above; with a __getattr__ they would accept any name.
 if not typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> typing.Any:

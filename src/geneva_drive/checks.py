@@ -16,7 +16,7 @@ from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
 
 MakeError = Callable[[str], Exception]
-LARGEST_NUMBER = 2**63 - 1  # that a database holds
+LARGEST_NUMBER = 2**63 - 1  # the largest number that a database column holds
 
 
 def whole_number(
@@ -28,7 +28,7 @@ def whole_number(
     error: MakeError = InvalidInput,
     hint: str = "",
 ) -> int:
-    # True is an int to Python, and never what was meant.
+    # True is an int in Python, but never intended as a number.
     if not isinstance(value, int) or isinstance(value, bool):
         raise error(f"{name} must be a whole number, got {shown(value)}.{hint}")
     _check_range(name, value, at_least, at_most, error, hint)
@@ -59,7 +59,7 @@ def _check_range(
     error: MakeError,
     hint: str = "",
 ) -> None:
-    # Negated, as a comparison with NaN is always false.
+    # Negated, because a comparison with NaN is always false.
     if at_least is not None and not value >= at_least:
         raise error(f"{name} must be at least {at_least}, got {shown(value)}.{hint}")
     if at_most is not None and not value <= at_most:

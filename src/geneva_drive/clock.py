@@ -12,7 +12,7 @@ from geneva_drive.errors import InvalidInput
 
 
 class Clock(Protocol):
-    """Returns the moment by which the engine schedules."""
+    """The source of the current time for the engine."""
 
     def now(self) -> datetime: ...
 
@@ -25,10 +25,10 @@ class SystemClock:
 
 
 class ClockInUtc:
-    """A clock of the user's, which may tell the time in another zone.
+    """Wraps a user's clock, which may return the time in another zone.
 
-    Spans must be added in UTC: in a local zone, Python adds them to what the wall clock shows, and
-    is an hour off where daylight saving begins or ends.
+    Spans must be added in UTC: in a local zone, Python adds them to the wall-clock time, which is
+    off by an hour where daylight saving begins or ends.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -36,17 +36,17 @@ class ClockInUtc:
         self._clock = clock
 
     def now(self) -> datetime:
-        told: object = self._clock.now()
-        if not isinstance(told, datetime):
-            raise self._refusal(told, "is not a datetime")
-        if told.utcoffset() is None:
-            raise self._refusal(told, "has no time zone")
-        return told.astimezone(UTC)
+        found: object = self._clock.now()
+        if not isinstance(found, datetime):
+            raise self._refusal(found, "is not a datetime")
+        if found.utcoffset() is None:
+            raise self._refusal(found, "has no time zone")
+        return found.astimezone(UTC)
 
-    def _refusal(self, told: object, fault: str) -> InvalidInput:
+    def _refusal(self, found: object, fault: str) -> InvalidInput:
         return InvalidInput(
-            f"{self._name}: now() returned {shown(told)}, which {fault}. Return an aware datetime, "
-            f"such as datetime.now(UTC)."
+            f"{self._name}: now() returned {shown(found)}, which {fault}. Return an aware "
+            f"datetime, such as datetime.now(UTC)."
         )
 
 
@@ -66,7 +66,7 @@ class ShiftedClock:
 
 
 def checked_clock(name: str, clock: object) -> Clock:
-    """Return a clock that tells UTC, or raise an error that begins with `name`."""
+    """Return a clock that returns UTC, or raise an error that begins with `name`."""
     if isinstance(clock, SystemClock | ShiftedClock | ClockInUtc):
         return clock
     if not callable(getattr(clock, "now", None)):

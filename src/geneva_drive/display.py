@@ -1,4 +1,4 @@
-"""Values of users as messages show them: cut to a readable length and safe to print."""
+"""Users' values in messages: cut to a readable length and safe to print."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _CUT = "..."
 def shown(value: object, longest: int = _LONGEST) -> str:
     """Return the `repr` of a value as one line of printable characters, at most `longest`.
 
-    It never raises, whatever the value's own `__repr__` does. Of a list or dictionary it reads only
-    the part that it shows.
+    It never raises, whatever the value's own `__repr__` does. It reads only the shown part of a
+    list or dictionary.
     """
-    text = _printable(_begun(value, longest))
+    text = _printable(_repr_prefix(value, longest))
     return text if len(text) <= longest else text[: longest - len(_CUT)] + _CUT
 
 
@@ -30,8 +30,8 @@ def moment_words(moment: datetime | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC") if moment else "an unknown time"
 
 
-def _begun(value: object, longest: int) -> str:
-    """Return the repr, or so much of it that it is too long."""
+def _repr_prefix(value: object, longest: int) -> str:
+    """Return the repr, or a prefix of it that is longer than `longest`."""
     text = ""
     try:
         for piece in _pieces(value, longest):
@@ -50,7 +50,7 @@ def _printable(text: str) -> str:
 
 
 def _pieces(value: object, longest: int) -> Iterator[str]:
-    write = _WRITERS.get(type(value))  # not for a subclass, which may have a `__repr__` of its own
+    write = _WRITERS.get(type(value))  # not for a subclass, which may have its own `__repr__`
     if write is None:
         yield _own_repr(value)
     else:

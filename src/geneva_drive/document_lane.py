@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-# The type of their executions, whatever the type of the workflow: a deployment changes no claim.
+# The type of their executions, so that a worker's claim does not change with each deployment.
 DOCUMENT_LANE: Final = "#json"

@@ -17,7 +17,7 @@ _UNITS = {
     "h": "hours",
     "d": "days",
 }
-# Databases and datetime can hold the present moment plus this.
+# Databases and datetime can represent now plus this span.
 _LONGEST = timedelta(days=365_000)
 _TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$")
 

@@ -1,4 +1,4 @@
-"""How long our own code waits before it retries: each delay is twice the one before."""
+"""The back-off of the library's own retries: each delay is twice the one before."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from geneva_drive.durations import parse_duration
 from geneva_drive.errors import InvalidInput
 
 MAX_KEY_LENGTH = 191
-# Keys of queues begin with this; keys of steps must not.
+# The keys of queue limits begin with this; those of steps must not.
 QUEUE_PREFIX = "queue:"
 
 _RATE = re.compile(r"^\s*(\d{1,10})\s*/\s*(\d{0,10})\s*([smhd])\s*$")
@@ -36,9 +36,9 @@ class Rate:
 class Limit:
     """Limit how many bodies run at once and how often they start, over all workers.
 
-    Steps with the same `key` share the limit. The key is a text, a function of the workflow, or
-    None for the step alone. `rate` is a number of starts per `s`, `m`, `h` or `d`, or per several
-    of these, such as "5/2s". A step that finds no free slot waits until there is one. If a worker
+    Steps with the same `key` share the limit. The key is text, a function of the workflow, or None
+    for the step alone. `rate` is a number of starts per `s`, `m`, `h` or `d`, or per several of
+    these, such as "5/2s". A step that finds no free slot waits until there is one. If a worker
     dies, its slots are free again once its executions are recovered.
 
     >>> import geneva_drive as gd
@@ -80,7 +80,7 @@ def parse_rate(text: str) -> Rate:
 
 
 def check_limit(name: str, limit: Limit, *, error: MakeError = InvalidInput) -> None:
-    """Raise an error about `name` if the engine cannot hold this limit."""
+    """Raise an error about `name` if the engine cannot apply this limit."""
     if limit.concurrency is None and limit.rate is None:
         raise error(f"{name} needs concurrency, rate or both.")
     if limit.concurrency is not None:
@@ -98,7 +98,7 @@ def check_limit(name: str, limit: Limit, *, error: MakeError = InvalidInput) -> 
 
 
 def check_key(name: str, key: object, *, error: MakeError = InvalidInput) -> str:
-    """Return the key of a limit, as it was written or as a callable returned it."""
+    """Check the key of a limit, whether written in the class or returned by a callable."""
     found = checks.text(name, key, longest=MAX_KEY_LENGTH, error=error)
     if found.startswith(QUEUE_PREFIX):
         raise error(f"{name} must not begin with {QUEUE_PREFIX!r}, got {shown(found)}.")

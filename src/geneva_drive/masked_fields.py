@@ -1,4 +1,4 @@
-"""Masked fields: values that people and logs do not see, by the name of their field."""
+"""Masked fields: names of fields whose values are hidden from people and logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MASK = "•••"
 
 
 def mask(value: Any, names: Collection[str]) -> Any:
-    """Return a JSON value in which every field with one of these names shows dots.
+    """Return a JSON value with dots in place of the values of these fields.
 
     >>> mask({"card": "4111", "items": [{"card": 1, "sku": "A1"}]}, {"card"})
     {'card': '•••', 'items': [{'card': '•••', 'sku': 'A1'}]}
@@ -26,7 +26,7 @@ def mask(value: Any, names: Collection[str]) -> Any:
 
 
 def mask_text(stored: str | None, names: Collection[str]) -> str | None:
-    """Return stored JSON in which these fields show dots; without names, the text as it is."""
+    """Return stored JSON with dots in place of the values of these fields."""
     if stored is None or not names:
         return stored
     return json.dumps(mask(json.loads(stored), names), ensure_ascii=False)

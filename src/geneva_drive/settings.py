@@ -19,7 +19,7 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.limit import MAX_KEY_LENGTH, Limit, Rate, check_limit, parse_rate
 
 DEFAULT_DATABASE_URL = "sqlite:///geneva.db"
-# The queue of the library's own workflows, which every worker serves beside its own queues.
+# The queue of the library's own workflows, which every worker serves in addition to its queues.
 OWN_QUEUE = "geneva.bulk"
 
 _VARIABLES = ("GENEVA_APP", "GENEVA_DATABASE_URL", "GENEVA_DEBUG")  # read elsewhere
@@ -28,7 +28,7 @@ _SHORTEST_SESSION_SECRET = 32  # bytes: as many as the hash has
 _SHORTEST_SECRET = 24  # bytes; the least that Standard Webhooks recommends
 
 
-# Each reads one setting, which `name` names as the user wrote it.
+# Each function parses one setting; `name` is its name as the user wrote it.
 _Parser = Callable[[str, object], Any]
 
 
@@ -223,7 +223,7 @@ _PARSERS: dict[str, _Parser] = {
     "session_factory": _session_factory,
     "clock": checked_clock,
 }
-# The others can be set in the environment.
+# The other settings can be set in the environment.
 _ONLY_KEYWORDS = ("session_factory", "clock")
 
 
@@ -297,7 +297,7 @@ class Settings:
 
 
 def mistyped(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield unknown variables that look like one of ours, each with the known one."""
+    """Yield unknown environment variables that resemble a setting, each with that setting."""
     settings = [name for name in _PARSERS if name not in _ONLY_KEYWORDS]
     known = [*_VARIABLES, *(f"GENEVA_{name.upper()}" for name in settings)]
     for name in sorted(environment):

@@ -10,7 +10,7 @@ class WorkflowState(StrEnum):
 
     READY = "ready"  # an execution is scheduled or running
     PERFORMING = "performing"  # ready, with a step running now; never stored, handles derive it
-    PAUSED = "paused"  # held until it is resumed; handles also derive it while a person decides
+    PAUSED = "paused"  # until it is resumed; handles also derive it while a person decides
     FINISHED = "finished"
     CANCELED = "canceled"
 
@@ -59,7 +59,7 @@ class Outcome(StrEnum):
 class ApprovalState(StrEnum):
     """The state of a request for approval."""
 
-    PENDING = "pending"  # a person is to decide
+    PENDING = "pending"  # waits for a decision
     APPROVED = "approved"
     REJECTED = "rejected"
     EXPIRED = "expired"  # its deadline passed before a decision
@@ -70,16 +70,16 @@ class EventWaitState(StrEnum):
     """The state of a wait for events."""
 
     OPEN = "open"
-    HEARD = "heard"  # its events came
-    TIMED_OUT = "timed_out"  # its deadline passed before they came
+    HEARD = "heard"  # its events arrived
+    TIMED_OUT = "timed_out"  # its deadline passed before they arrived
     CANCELED = "canceled"  # its workflow no longer waits for them
 
 
 class FailureStrategy(StrEnum):
     """What a batch or a map does once more of its workers have failed than it tolerates."""
 
-    FAIL_FAST = "fail_fast"  # starts no further worker, and the workflow pauses
-    CONTINUE_ON_FAILURE = "continue_on_failure"  # runs the others and goes on
+    FAIL_FAST = "fail_fast"  # starts no more workers, and the workflow pauses
+    CONTINUE_ON_FAILURE = "continue_on_failure"  # runs the others, and the workflow continues
     ISOLATE = "isolate"  # runs the others, then the workflow pauses
 
 
@@ -89,11 +89,11 @@ class Overlap(StrEnum):
     SKIP = "skip"  # the run is recorded as skipped
     QUEUE = "queue"  # the run starts when the former workflow has ended
     CANCEL_RUNNING = "cancel_running"  # the former workflow is canceled, and the run starts
-    ALLOW = "allow"  # the run starts beside it
+    ALLOW = "allow"  # both workflows run
 
 
 class MissedRuns(StrEnum):
-    """What a schedule does about runs that were due while no worker was running."""
+    """What a schedule does with runs that were due while no worker was running."""
 
     LATEST = "latest"  # starts the newest one
     SKIP = "skip"  # starts none
@@ -151,7 +151,7 @@ class Interruption(StrEnum):
 
 
 class ExpansionKind(StrEnum):
-    """What makes one node run as many executions."""
+    """The kinds of nodes that run as several executions."""
 
     BATCH = "batch"
     MAP = "map"
@@ -179,7 +179,7 @@ ACTIVE_STEP_STATES = frozenset(
     {StepState.SCHEDULED, StepState.IN_PROGRESS, StepState.SUSPENDED, StepState.WAITING}
 )
 
-# An attempt that ended without its node being done: another attempt may follow.
+# Ends of an attempt whose node is not done: another attempt may follow.
 UNDONE_STEP_STATES = (StepState.FAILED, StepState.CANCELED)
 
 ENDED_WORKFLOW_STATES = frozenset({WorkflowState.FINISHED, WorkflowState.CANCELED})

@@ -1,4 +1,4 @@
-"""Events that are emitted after the commit, and the log lines made of them."""
+"""Telemetry events, emitted after each commit, and their log lines."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class ApprovalAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalChanged:
-    """A person was asked to decide, or the request was decided, passed on or expired.
+    """A request for approval was opened, decided, delegated or escalated, or it expired.
 
-    Notifications attach here: `approval_id` finds the request in `drive.approvals`.
+    Use it to send notifications: `approval_id` finds the request in `drive.approvals`.
     """
 
     workflow_id: Any
@@ -112,10 +112,9 @@ class EventWaitChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPublished:
-    """An event was published and delivered; it is about no single workflow.
+    """An event was published and delivered. This does not concern a single workflow.
 
-    `number` finds it with `drive.published_event`. A callback is not told here: see
-    `EventWaitChanged`.
+    `drive.published_event` finds it by `number`. For callbacks, see `EventWaitChanged`.
     """
 
     number: Any
@@ -123,7 +122,7 @@ class EventPublished:
     source: str
     type: str  # of the event
     key: str | None
-    continued: tuple[Any, ...]  # the workflows that go on
+    continued: tuple[Any, ...]  # the workflows that continue
     at: datetime
     workflow_id: None = None
     hero_type: None = None
@@ -137,10 +136,10 @@ class EventPublished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchChanged:
-    """A batch or map was expanded into workers (`from_state` is None), or it is over.
+    """A batch or map was expanded into workers (`from_state` is None), or has ended.
 
-    `step_name` is the step that its workers belong to. It is over when what depends on it may run;
-    workers that failed are then tolerated, and counted in `failed`.
+    `step_name` is the step that its workers belong to. It has ended when the nodes that depend on
+    it may run; failed workers are then tolerated, and counted in `failed`.
     """
 
     workflow_id: Any
@@ -209,7 +208,7 @@ ProgressSubscriber = Callable[[TelemetryEvent | ProgressEvent], object]
 
 
 class Events:
-    """The subscribers, which are called in the process that committed."""
+    """The subscribers; they are called in the process that committed."""
 
     def __init__(self) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
@@ -225,7 +224,7 @@ class Events:
         self, subscriber: Subscriber, *, progress: Literal[False] = False
     ) -> Callable[[], None]: ...
     def subscribe(self, subscriber: Any, *, progress: bool = False) -> Callable[[], None]:
-        """Call `subscriber` with every event from now on. Returns a function that ends this.
+        """Call `subscriber` with every event from now on; return a function that unsubscribes it.
 
         With `progress`, it also gets a `StepProgressed` each second for every running loop, and a
         `StepYielded` for each yield of a batch worker.
@@ -249,7 +248,7 @@ class Events:
 
     @property
     def wanted(self) -> bool:
-        """True if there is a subscriber or a log to write; otherwise no event need be built."""
+        """True if there is a subscriber or the log is enabled; otherwise no event need be built."""
         return bool(self._subscribers) or logger.isEnabledFor(logging.INFO)
 
     @property
@@ -261,21 +260,21 @@ class Events:
         for event in events:
             log_event(event)
             for subscriber in self._subscribers:
-                _tell(subscriber, event)
+                _notify(subscriber, event)
 
     def emit_progress(self, make: Callable[[], ProgressEvent]) -> None:
-        """Call the subscribers of progress with the event; without any, it is not made."""
+        """Call the subscribers of progress; without any, `make` is not called."""
         if self._of_progress:
             event = make()
             for subscriber in self._of_progress:
-                _tell(subscriber, event)
+                _notify(subscriber, event)
 
 
-def _tell(subscriber: Callable[[Any], object], event: TelemetryEvent | ProgressEvent) -> None:
+def _notify(subscriber: Callable[[Any], object], event: TelemetryEvent | ProgressEvent) -> None:
     try:
         subscriber(event)
     except (Exception, SystemExit):
-        # The change is committed; a failing subscriber must not stop the engine.
+        # The change is committed, so a failing subscriber must not stop the engine.
         logger.exception("Subscriber %r failed on %r", subscriber, event)
 
 
@@ -325,7 +324,7 @@ def _log_published(event: EventPublished) -> None:
 
 
 def _words_of(event: _OfWorkflow) -> tuple[str, str]:
-    """Return what an event is about, and why it happened."""
+    """Return the subject of an event, and its reason."""
     match event:
         case ApprovalChanged(action=action, by=by, to=to, approval_id=approval_id):
             by_whom, to_whom = (f" by {by}" if by else ""), (f" to {to}" if to else "")
@@ -377,7 +376,7 @@ class StepLogger(logging.LoggerAdapter[logging.Logger]):
 
     def __init__(self, name: str, ids: dict[str, Any]) -> None:
         super().__init__(logging.getLogger(name), ids)
-        # logging formats the whole line: a % in a hero's id would be a placeholder.
+        # logging formats the whole line, so a % in a hero's id would be a placeholder.
         self._prefix = prefix(ids).replace("%", "_")
 
     def process(

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def value(cls: type[T]) -> type[T]:
-    """Make a dataclass that is frozen for the type checker only.
+    """Turn a class into a dataclass that is frozen only for the type checker.
 
     Creating a frozen dataclass takes three times as long. Each step creates a dozen of these, so
     freezing them would cost a tenth of the step.

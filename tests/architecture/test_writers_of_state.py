@@ -99,10 +99,9 @@ def test_the_states_of_workflows_and_executions_are_written_at_these_places_only
         ("engine/commit/creation.py:start", "dialect.start"),
         # The hot path of publishing: the only wait for an event is released as it is stored.
         ("engine/waits/events/event_store.py:store_event", "dialect.publish"),
-        ("storage/statements/executions.py:claim", "_dialect.claim"),
         ("storage/statements/executions.py:claim_one", "_dialect.take"),
         ("storage/statements/executions.py:wake", "_dialect.take"),
-        ("worker/claims/claimer.py:claim_due", "executions.claim"),
+        ("worker/claims/claimer.py:claim_due", "dialect.claim"),
         ("worker/claims/claimer.py:take", "executions.claim_one"),
     }
 

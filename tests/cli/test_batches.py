@@ -200,7 +200,7 @@ def test_csv_is_refused_for_anything_else(
 ) -> None:
     result = run("show", str(prices.id), *options)
     assert result.exit_code == 2
-    assert "--csv goes with --failed-items, and not with --json." in result.stderr
+    assert "--csv needs --failed-items, and cannot be used with --json." in result.stderr
 
 
 def test_watch_draws_a_bar_for_each_worker(prices: Handle) -> None:

@@ -109,7 +109,7 @@ def test_kept_tables_hold_what_was_measured_and_are_dropped_by_force_only(
     assert _tables(geneva) == set()
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_a_bench_for_people_ends_with_advice_and_the_way_to_kept_tables(
     geneva: gd.Drive, run: Run
 ) -> None:
@@ -195,7 +195,7 @@ def test_a_bench_that_does_not_move_ends_with_what_it_waits_for(
     assert _tables(geneva) == set()
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_a_drive_whose_own_tables_are_called_so_is_refused(
     geneva: gd.Drive, geneva_database_url: str, run: Run
 ) -> None:

@@ -70,10 +70,10 @@ def test_a_bulk_waits_for_its_end_while_a_worker_lives(
     [
         pytest.param(
             ("--where", "type=Letter"),
-            "2 workflows will be canceled. Pass --yes: there is no terminal to confirm at.",
+            "2 workflows will be canceled. There is no terminal to confirm it at: pass --yes.",
             id="unasked",
         ),
-        pytest.param((), "bulk(where=...) is empty, so it would be for every", id="everything"),
+        pytest.param((), "bulk(where=...) is empty, which would select every", id="everything"),
         pytest.param(("--where", "Letter"), "must have the form KEY=VALUE", id="no key"),
         pytest.param(("--where", "typ=Letter"), "Did you mean 'type'?", id="misspelled"),
         pytest.param(

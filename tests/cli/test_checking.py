@@ -95,7 +95,7 @@ def test_what_the_code_can_continue_is_no_problem(geneva: gd.Drive, run: Run) ->
     )
 
 
-@pytest.mark.parametrize("database", ["sqlite"])  # whose ids begin with 1
+@pytest.mark.databases("sqlite")  # whose ids begin with 1
 def test_a_class_that_is_not_imported_is_a_problem(
     geneva: gd.Drive, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,8 @@ def test_the_address_is_printed_alone_and_decides_for_its_person(
     begin, _, token = result.stdout.strip().rpartition("/")
     assert (result.exit_code, begin) == (0, "https://shop.example/geneva/a")
     assert result.stderr == (
-        "With it, ann@example.org can decide approval 1 until 2026-01-02 05:04:05 UTC. Send it "
-        "only to this person.\n"
+        "With this address, ann@example.org can decide approval 1 until 2026-01-02 05:04:05 UTC. "
+        "Send it only to this person.\n"
     )
     assert standing.approvals.by_link(token).approve().decided_by == "ann@example.org"
 

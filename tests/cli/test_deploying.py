@@ -35,8 +35,8 @@ def write(tmp_path: Path) -> Any:
 def test_documents_are_deployed_once(geneva: gd.Drive, run: Run, write: Any) -> None:
     file = write("order.json", *STEPS)
 
-    assert run("deploy", file, "--actor", "ann").stdout == "order 1 deployed.\n"
-    assert run("deploy", file).stdout == "order 1 is deployed already.\n"
+    assert run("deploy", file, "--actor", "ann").stdout == "order 1 is deployed.\n"
+    assert run("deploy", file).stdout == "order 1 was already deployed.\n"
     assert geneva.definitions.get("order").deployed_by == "ann"
 
 

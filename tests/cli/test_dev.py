@@ -96,7 +96,7 @@ def test_it_works_serves_reloads_waits_for_a_mended_file_and_ends(
     dev.line("hello from the first")
     write_app("hello_app", "class Hello(:\n")
     complaint = dev.line("cannot be imported")
-    dev.line("Waiting for a change of the code ...")
+    dev.line("Waiting for a change to the code ...")
     write_app("hello_app", HELLO.format("the mended one"))
     reloading = dev.line("reloading")
     dev.line("Reloaded.")
@@ -136,7 +136,8 @@ def test_it_refuses_to_listen_where_others_could_reach_it(run: Run, host: str) -
     assert result.exit_code == 2
     assert result.stderr == (
         f"geneva: geneva dev asks for no credentials, so it listens only on this machine "
-        f"(127.0.0.1), not at {host!r}. For others: geneva serve --host {host}, with API keys.\n"
+        f"(127.0.0.1), not at {host!r}. For other machines, use geneva serve --host {host} with "
+        f"API keys.\n"
     )
 
 
@@ -148,7 +149,7 @@ def test_a_port_that_is_taken_is_named(run: Run) -> None:
 
     assert result.exit_code == 2
     assert result.stderr == (
-        f"geneva: Port {port} cannot be used: Address already in use. Name another: "
+        f"geneva: Port {port} cannot be used: Address already in use. Choose another: "
         f"--port {port + 1}.\n"
     )
 

@@ -120,13 +120,14 @@ def test_the_way_out_stands_below_what_was_found(
                                 needed.
         clock         ok        This process and the database show
                                 the same time.
-        workers       reminder  None is alive, and 0 workflows are
-                                ongoing.
+        workers       reminder  No worker is alive, and 0 workflows
+                                are ongoing.
                                 Start one: `geneva worker --app
                                 package.module`.
         classes       ok        Workers serve every class with due
                                 steps.
-        dead letters  ok        No workflow is paused by one.
+        dead letters  ok        No workflow is paused by a dead
+                                letter.
         paused        ok        No workflow is paused.
         retention     reminder  It is off: ended workflows are kept
                                 forever.
@@ -153,7 +154,7 @@ def test_due_work_without_a_worker_is_two_problems(geneva: gd.Drive, run: Run, l
     assert checks["workers"] == {
         "name": "workers",
         "finding": "problem",
-        "found": "None is alive, and 1 workflow is ongoing.",
+        "found": "No worker is alive, and 1 workflow is ongoing.",
         "way_out": "Start one: `geneva worker --app package.module`.",
     }
     assert checks["classes"] == {
@@ -177,7 +178,7 @@ def test_a_living_worker_is_named_and_its_classes_are_served(geneva: gd.Drive, l
 
     [checks] = seen
     assert checks["workers"]["finding"] == "ok"
-    assert checks["workers"]["found"].startswith("1 alive: ")
+    assert checks["workers"]["found"].startswith("1 worker is alive: ")
     assert checks["classes"] == {
         "name": "classes",
         "finding": "ok",
@@ -280,7 +281,7 @@ def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
     assert held["dead letters"] == {
         "name": "dead letters",
         "finding": "problem",
-        "found": f"1 workflow is paused by one: {workflow.id}.",
+        "found": f"1 workflow is paused by a dead letter: {workflow.id}.",
         "way_out": "`geneva dlq list` shows the causes. Fix them, then `geneva dlq retry`, skip or "
         "cancel.",
     }
@@ -290,7 +291,7 @@ def test_a_workflow_out_of_reattempts_is_a_problem_until_it_goes_on(
         "found": "1 workflow is paused.",
         "way_out": "`geneva list --state paused` lists them, `geneva why ID` shows the reason.",
     }
-    assert let_go["dead letters"]["found"] == "No workflow is paused by one."
+    assert let_go["dead letters"]["found"] == "No workflow is paused by a dead letter."
 
 
 def test_a_workflow_is_out_of_reattempts_only_where_it_stands(geneva: gd.Drive, look: Look) -> None:
@@ -315,8 +316,8 @@ def test_a_workflow_is_out_of_reattempts_only_where_it_stands(geneva: gd.Drive, 
     speedrun(workflow)
     held = look()
 
-    assert paused["dead letters"]["found"] == "No workflow is paused by one."
-    assert held["dead letters"]["found"] == f"1 workflow is paused by one: {workflow.id}."
+    assert paused["dead letters"]["found"] == "No workflow is paused by a dead letter."
+    assert held["dead letters"]["found"] == f"1 workflow is paused by a dead letter: {workflow.id}."
 
 
 def test_a_mistyped_variable_is_a_reminder(
@@ -425,7 +426,7 @@ def test_a_file_that_cannot_be_opened_is_the_problem(run: Run) -> None:
     )
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_what_makes_the_database_slow_or_forgetful_is_a_problem_too(
     geneva: gd.Drive, geneva_database_url: str, run: Run
 ) -> None:
@@ -451,7 +452,8 @@ def test_an_event_whose_class_no_worker_has_is_named(geneva: gd.Drive, look: Loo
     assert look()["triggers"] == {
         "name": "triggers",
         "finding": "problem",
-        "found": "Events start test_doctor.Invoice, and no worker has them; 1 start is waiting.",
+        "found": "Events should start test_doctor.Invoice, but no worker has them; "
+        "1 start is waiting.",
         "way_out": "Start a worker whose --app imports them before the events expire.",
     }
     drain(geneva)

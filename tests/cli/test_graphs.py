@@ -378,7 +378,7 @@ def test_a_file_whose_ending_does_not_fit_is_refused(
 
     assert (result.exit_code, result.stderr) == (
         2,
-        f"geneva: Invalid value for '--output': {name!r} has the wrong ending: {fitting}. "
+        f"geneva: Invalid value for '--output': {name!r} has the wrong extension: {fitting}. "
         f"See `geneva graph --help`.\n",
     )
     assert not (tmp_path / name).exists()

@@ -59,5 +59,5 @@ def test_a_key_without_rights_and_an_unknown_id_are_refused(standing: gd.Drive, 
     past = run("keys", "create", "billing", "--role", "viewer", "--expires", "2020-01-01")
 
     assert (nothing.exit_code, unknown.exit_code, past.exit_code) == (2, 3, 2)
-    assert "The key could do nothing: name --permission or --role" in nothing.stderr
+    assert "A key without permissions can do nothing: pass --permission or --role" in nothing.stderr
     assert standing.keys.list() == []

@@ -112,7 +112,7 @@ def test_a_list_that_was_cut_says_how_many_there_are(geneva: gd.Drive, run: Run)
 
     assert screen(result).splitlines()[-1] == (
         "The newest 2 of 3. Filter with --state, --type, --template, --hero or --since, raise "
-        "--limit, or go on with --cursor 2."
+        "--limit, or continue with --cursor 2."
     )
 
 

@@ -155,7 +155,7 @@ def test_a_list_that_was_cut_says_how_to_go_on(refund: Handle, hiring: Handle, r
     lines = screen(run("approvals", "--limit", "1")).splitlines()
 
     assert lines[-1] == (
-        "The oldest 1 of 2. Filter with --role or --mine-as, raise --limit, or go on with "
+        "The oldest 1 of 2. Filter with --role or --mine-as, raise --limit, or continue with "
         "--cursor 1."
     )
 

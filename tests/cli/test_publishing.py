@@ -33,13 +33,13 @@ def test_an_event_is_published_and_what_came_of_it_is_told(orders: list[Any], ru
     again = run("publish", "order.paid", *given)
     other = run("publish", "order.sent")
 
-    near = f"With another key, workflow {orders[1]} would have heard it.\n"
+    near = f"Its key is not the one awaited by workflow {orders[1]}.\n"
     told = f"It lets workflow {orders[0]} continue.\n{near}"
     assert first.stdout == f"Event 1 is stored.\n{told}"
     assert again.stdout == f"cli has published 'p1' before, as event 1.\n{told}"
     assert other.stdout == (
         "Event 2 is stored.\n"
-        "Nothing has heard it yet. It counts for waits that begin before it expires.\n"
+        "No workflow has heard it yet. It is kept for waits that begin before it expires.\n"
     )
 
 

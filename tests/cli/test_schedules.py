@@ -112,7 +112,7 @@ def test_a_run_by_hand_says_what_became_of_it(
         1,
     )
     assert screen(run("schedules", "runs", "Report")) == drawn("""
-        At (UTC)             What became of it                 By
+        At (UTC)             Result                            By
         ───────────────────────────────────────────────────────────────
         2026-01-02 08:00:00  skipped: overlap with workflow 1  schedule
         2026-01-02 03:04:05  skipped: overlap with workflow 1  ada
@@ -153,7 +153,7 @@ def test_doctor_names_schedules_that_no_worker_serves(
 
     assert (alone["finding"], alone["found"], alone["way_out"]) == (
         "problem",
-        "No worker that is alive has the class of Report, so no run is fired.",
+        "No live worker has the class of Report, so its runs do not start.",
         "Start a worker whose --app imports it, or `geneva schedules pause TYPE`.",
     )
     assert (served["finding"], served["found"]) == ("ok", "Workers serve every schedule.")

@@ -128,8 +128,8 @@ def test_a_decided_request_is_shown_with_its_form_its_choice_and_its_data(
                      "stops": 3
                    }
 
-        Field  Begins with
-        ──────────────────
+        Field  Initial value
+        ────────────────────
         van    blue
 
         Vote  By   At (UTC)             Comment  Data

@@ -101,7 +101,7 @@ def test_what_a_case_waits_for_is_said(run: Run, file: str) -> None:
             paid[1]  wait      waiting   listens to paid with the key b
 
         waiting
-        Go on with --event paid=JSON, or --decide paid=expire
+        Continue with --event paid=JSON, or --decide paid=expire
 
         Reached 4 of 5 steps. No case reached: end
     """)

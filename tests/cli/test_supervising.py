@@ -169,7 +169,7 @@ def test_a_second_signal_ends_all_processes_at_once(
 
     assert "begun" in said
     assert notice == (
-        f"INFO    [{process.pid}] Stopping 2 worker processes: running steps may end. "
+        f"INFO    [{process.pid}] Stopping 2 worker processes: running steps may finish. "
         f"A second signal kills them"
     )
     assert process.returncode == -signal.SIGTERM

@@ -50,7 +50,7 @@ def test_a_worker_serves_until_a_signal_and_exits_with_0(
     assert process.returncode == 0
     assert_workflow_state(workflow, "finished")
     lines = errors.splitlines()
-    assert "Stopping: running steps have 30s to end. A second signal kills the worker." in lines
+    assert "Stopping: running steps have 30s to finish. A second signal kills the worker." in lines
     assert lines[-1].endswith(f"INFO    Worker {name} stopped")
     assert any(line.endswith("workflow ready -> finished (success)") for line in lines)
 
@@ -88,7 +88,9 @@ def test_a_second_signal_ends_a_worker_at_once(
     process.terminate()
     process.communicate(timeout=_SECONDS)
 
-    assert notice == "Stopping: running steps have 30s to end. A second signal kills the worker.\n"
+    assert notice == (
+        "Stopping: running steps have 30s to finish. A second signal kills the worker.\n"
+    )
     assert process.returncode == -signal.SIGTERM
 
 
@@ -137,7 +139,7 @@ def test_a_worker_whose_app_has_no_class_says_so(geneva: gd.Drive, write_app: Wr
     assert _refused(geneva, "--app", write_app("idle_app", "x = 1\n")) == (
         2,
         "geneva: The app 'idle_app' imports no workflow class, so a worker has nothing to run. "
-        "Import the modules that define your workflows there.\n",
+        "In this module, import those that define your workflows.\n",
     )
 
 

@@ -107,7 +107,7 @@ def test_a_story_that_does_not_end_fails(
     run = _run(shop, workers, Console(file=io.StringIO()), None)
 
     with pytest.raises(
-        shop.modules["run"].DemoFailed, match=r"^It has not ended within 10 minutes\.$"
+        shop.modules["run"].DemoFailed, match=r"^It did not end within 10 minutes\.$"
     ):
         run.play(lambda _: False)
 

@@ -70,7 +70,7 @@ def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPa
         checked_address("shop.example", 443, frozenset())
 
     assert str(caught.value) == (
-        "Webhooks to shop.example (10.0.0.1) are refused: the address is not public. If it is "
+        "Webhooks to shop.example (10.0.0.1) are refused: the address is not public. If this is "
         "intended, add 'shop.example' to the setting webhook_allowed_hosts."
     )
 

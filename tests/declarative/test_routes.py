@@ -8,7 +8,7 @@ import pytest
 
 from geneva_drive.declarative.routes import (
     EndBranch,
-    Ended,
+    EndedStep,
     Ending,
     Fail,
     FinishWorkflow,
@@ -29,7 +29,7 @@ ENDS = [allow("yes", next="no"), block("no")]
 
 def after(step: dict[str, Any], ending: Ending, reason: str | None = None) -> Route:
     """Return where it goes from `a`, which the steps `yes` and `no` follow in this order."""
-    return route(parsed(step, *ENDS), step["id"], Ended(ending, reason))
+    return route(parsed(step, *ENDS), step["id"], EndedStep(ending, reason))
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_a_step_leads_on(step: dict[str, Any], ending: Ending, expected: Route) 
 def test_the_last_step_finishes_the_workflow(
     step: dict[str, Any], ending: Ending, expected: Route
 ) -> None:
-    assert route(parsed(step), "a", Ended(ending)) == expected
+    assert route(parsed(step), "a", EndedStep(ending)) == expected
 
 
 def inside(kind: str, ending: Ending, *steps: dict[str, Any]) -> Route:
     terms = {"items": "{{lines}}", "item_var": "line"} if kind == "foreach" else {}
     outer = {"id": "outer", "type": kind, "steps": [*steps], **terms}
-    return route(parsed(outer, allow()), "a", Ended(ending))
+    return route(parsed(outer, allow()), "a", EndedStep(ending))
 
 
 @pytest.mark.parametrize(
@@ -132,15 +132,15 @@ YES, NO, NO_REASON = EndBranch(True), EndBranch(False, "no"), EndBranch(False)
 @pytest.mark.parametrize(
     ("strategy", "ends", "expected"),
     [
-        ("all_must_pass", [YES, YES], Ended(Ending.PASSED)),
-        ("all_must_pass", [NO_REASON, NO], Ended(Ending.NOT_PASSED, "no")),
-        ("any_can_pass", [NO, YES], Ended(Ending.PASSED)),
-        ("any_can_pass", [NO, NO_REASON], Ended(Ending.NOT_PASSED, "no")),
-        ("best_effort", [NO, NO], Ended(Ending.PASSED)),
+        ("all_must_pass", [YES, YES], EndedStep(Ending.PASSED)),
+        ("all_must_pass", [NO_REASON, NO], EndedStep(Ending.NOT_PASSED, "no")),
+        ("any_can_pass", [NO, YES], EndedStep(Ending.PASSED)),
+        ("any_can_pass", [NO, NO_REASON], EndedStep(Ending.NOT_PASSED, "no")),
+        ("best_effort", [NO, NO], EndedStep(Ending.PASSED)),
     ],
 )
 def test_a_strategy_says_how_many_must_pass(
-    strategy: str, ends: list[EndBranch], expected: Ended
+    strategy: str, ends: list[EndBranch], expected: EndedStep
 ) -> None:
     outer = {"id": "a", "type": "parallel", "steps": [allow("b")], "strategy": strategy}
     step = parsed(outer).step("a")

@@ -81,12 +81,12 @@ REFUSED = {
     ),
     "no choices": (
         [LEGAL, "choices=[]"],
-        "choices has no word that approves, got []. Every word except 'reject' approves: add one, "
+        "choices has no word that approves: []. Every word except 'reject' approves: add one, "
         "such as 'approve'.",
     ),
     "only a choice that rejects": (
         [LEGAL, "choices=['reject']"],
-        "choices has no word that approves, got ['reject']. Every word except 'reject' approves: "
+        "choices has no word that approves: ['reject']. Every word except 'reject' approves: "
         "add one, such as 'approve'.",
     ),
     "a choice twice": (
@@ -143,8 +143,7 @@ REFUSED = {
     ),
     "initial without a form": (
         [LEGAL, "initial={'amount': 3}"],
-        "initial goes with form, whose fields it fills in. Pass a dataclass or pydantic model as "
-        "form.",
+        "initial needs form, whose fields it fills in. Pass a dataclass or pydantic model as form.",
     ),
     "timeout of nothing": ([LEGAL, "timeout=0"], "timeout must be longer than zero, got 0."),
     "timeout that is no duration": (
@@ -188,17 +187,17 @@ REFUSED = {
     ),
     "on_reject that names a step": (
         [LEGAL, "on_reject='draft'"],
-        "on_reject names 'draft', which is a step and no task. Declare it with "
+        "on_reject names 'draft', which is a step, not a task. Declare it with "
         "@gd.task(depends_on='sign').",
     ),
     "on_reject that names the step": (
         [LEGAL, "on_reject=draft"],
-        "on_reject names 'draft', which is a step and no task. Declare it with "
+        "on_reject names 'draft', which is a step, not a task. Declare it with "
         "@gd.task(depends_on='sign').",
     ),
     "on_reject that names the approval itself": (
         [LEGAL, "on_reject='sign'"],
-        "on_reject names 'sign', which is an approval and no task. Declare it with "
+        "on_reject names 'sign', which is an approval, not a task. Declare it with "
         "@gd.task(depends_on='sign').",
     ),
     "a kept result": (
@@ -246,7 +245,7 @@ def test_a_form_that_pydantic_cannot_read_is_refused() -> None:
 )
 def test_a_callable_that_takes_no_workflow_is_refused(option: str) -> None:
     assert refused(f"{option}=lambda: None") == (
-        f"Approval 'sign': {option}: '<lambda>' is called with (self) and takes (): too many "
+        f"Approval 'sign': {option}: '<lambda>' is called with (self) but takes (): too many "
         f"positional arguments. (signup.py:3)"
     )
 
@@ -269,20 +268,20 @@ BODIES = {
     "without a decision": (
         LEGAL,
         "def sign(self): ...",
-        "'sign' is called with (self, decision) and takes (self): too many positional arguments. "
+        "'sign' is called with (self, decision) but takes (self): too many positional arguments. "
         "Add the parameter decision, as in sign(self, decision).",
     ),
     "without a session": (
         'role="legal", transaction=True',
         "def sign(self, decision): ...",
-        "'sign' is called with (self, decision, session) and takes (self, decision): too many "
+        "'sign' is called with (self, decision, session) but takes (self, decision): too many "
         "positional arguments. Add the parameter session, as in sign(self, decision, session).",
     ),
     "with a session and no transaction": (
         LEGAL,
         "def sign(self, decision, session): ...",
-        "'sign' is called with (self, decision) and takes (self, decision, session): missing a "
-        "required argument: 'session'. Pass transaction=True to be given a session.",
+        "'sign' is called with (self, decision) but takes (self, decision, session): missing a "
+        "required argument: 'session'. Pass transaction=True to receive a session.",
     ),
     "with a yield": (
         LEGAL,
@@ -382,7 +381,7 @@ def test_a_method_that_takes_no_decision_cannot_override_an_approval() -> None:
         """)
 
     assert words == (
-        "Curt.sign: 'sign' is called with (self, decision) and takes (self): too many positional "
+        "Curt.sign: 'sign' is called with (self, decision) but takes (self): too many positional "
         "arguments. Add the parameter decision, as in sign(self, decision). (signup.py:6)"
     )
 
@@ -412,6 +411,6 @@ def test_a_step_that_wants_a_decision_is_pointed_to_approvals() -> None:
         """)
 
     assert words == (
-        "Step 'sign': 'sign' is called with (self) and takes (self, decision): missing a required "
-        "argument: 'decision'. Use @gd.approval to be given `decision`. (signup.py:2)"
+        "Step 'sign': 'sign' is called with (self) but takes (self, decision): missing a required "
+        "argument: 'decision'. Use @gd.approval to receive `decision`. (signup.py:2)"
     )

@@ -145,12 +145,12 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a range that is none": (
         lambda: gd.Batches.ranges([(1,)]),
-        "Batches.ranges() got (1,), which is no range. Pass a gd.BatchRange, (start, end), (start, "
-        "end, metadata), or a dict with start, end and metadata.",
+        "Batches.ranges() got (1,), which is not a range. Pass a gd.BatchRange, (start, end), "
+        "(start, end, metadata), or a dict with start, end and metadata.",
     ),
     "a dict without an end": (
         lambda: gd.Batches.ranges([{"start": 1, "stop": 2}]),
-        "Batches.ranges() got {'start': 1, 'stop': 2}, which is no range. Pass a gd.BatchRange, "
+        "Batches.ranges() got {'start': 1, 'stop': 2}, which is not a range. Pass a gd.BatchRange, "
         "(start, end), (start, end, metadata), or a dict with start, end and metadata.",
     ),
     "a reason that is no text": (

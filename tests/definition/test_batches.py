@@ -361,12 +361,12 @@ PARTS = {
     ),
     "a worker without its batch": (
         "    @rows.worker(timeout=5)\n    def process(self): ...\n",
-        "Batch worker 'process': 'process' is called with (self, batch) and takes (self): too many "
+        "Batch worker 'process': 'process' is called with (self, batch) but takes (self): too many "
         "positional arguments. Add the parameter batch, as in process(self, batch). (signup.py:6)",
     ),
     "a worker without its session": (
         "    @rows.worker(transaction=True)\n    def process(self, batch): ...\n",
-        "Batch worker 'process': 'process' is called with (self, batch, session) and takes (self, "
+        "Batch worker 'process': 'process' is called with (self, batch, session) but takes (self, "
         "batch): too many positional arguments. Add the parameter session, as in process(self, "
         "batch, session). (signup.py:6)",
     ),
@@ -377,23 +377,23 @@ PARTS = {
     ),
     "a step with the name of an execution": (
         PROCESS + SUMMARIZE + "    @gd.step\n    def process_001(self): ...\n",
-        "CsvImport.process_001: the name 'process_001' is that of an execution of the batch worker "
+        "CsvImport.process_001: 'process_001' is the name of an execution of the batch worker "
         "'process'. Choose another name. (signup.py:12)",
     ),
     "a former name of an execution": (
         PROCESS + SUMMARIZE + "    @gd.step(renamed_from='process_001')\n    def one(self): ...\n",
-        "CsvImport.one: the name 'process_001' is that of an execution of the batch worker "
+        "CsvImport.one: 'process_001' is the name of an execution of the batch worker "
         "'process'. Choose another name. (signup.py:12)",
     ),
     "a name without room for numbers": (
         f"    {'w' * 185} = rows.worker(lambda self, batch: None)\n{SUMMARIZE}",
         f"The batch worker name {'w' * 40!r}... of CsvImport is 185 characters long; at most 184 "
-        f"can be stored, as its executions have numbers behind it. (signup.py:6)",
+        f"can be stored, as its executions have a number added to it. (signup.py:6)",
     ),
     "a step that wants a batch": (
         "    @gd.step\n    def process(self, batch): ...\n",
-        "Step 'process': 'process' is called with (self) and takes (self, batch): missing a "
-        "required argument: 'batch'. Use the .worker of a batch to be given `batch`. "
+        "Step 'process': 'process' is called with (self) but takes (self, batch): missing a "
+        "required argument: 'batch'. Use the .worker of a batch to receive `batch`. "
         "(signup.py:6)",
     ),
 }

@@ -143,7 +143,7 @@ REFUSED = {
     ),
     "a hero of nobody": (
         "gd.child('Ship', hero=lambda: 0)",
-        "Child workflow 'Ship': hero: '<lambda>' is called with (self) and takes (): "
+        "Child workflow 'Ship': hero: '<lambda>' is called with (self) but takes (): "
         "too many positional arguments. (signup.py:1)",
     ),
     "a context of text": (

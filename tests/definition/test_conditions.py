@@ -248,7 +248,7 @@ REFUSED = {
             @gd.step(skip_if=lambda: True)
             def remind(self): ...
         """,
-        "Step 'remind': skip_if: '<lambda>' is called with (self) and takes (): "
+        "Step 'remind': skip_if: '<lambda>' is called with (self) but takes (): "
         "too many positional arguments. (signup.py:2)",
     ),
     "the name of a method that takes more": (
@@ -258,7 +258,7 @@ REFUSED = {
             def remind(self): ...
             def reminded(self, times): ...
         """,
-        "Step 'remind': skip_if='reminded': 'reminded' is called with (self) and takes "
+        "Step 'remind': skip_if='reminded': 'reminded' is called with (self) but takes "
         "(self, times): missing a required argument: 'times'. (signup.py:2)",
     ),
     "an async cancel_if": (

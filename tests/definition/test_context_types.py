@@ -154,6 +154,6 @@ def test_two_context_types_without_a_common_subclass_are_refused() -> None:
 
     assert words == (
         "Child: its bases have the context types Plan and Terms, and none of them is a subclass of "
-        "the others. Declare a subclass of all of them, which every inherited step can read. "
+        "the others. Declare a subclass of all of them that every inherited step can read. "
         "(signup.py:4)"
     )

@@ -62,7 +62,7 @@ def test_a_batch_has_three_nodes_and_is_named_by_its_aggregate() -> None:
         ),
         (
             {"batches": gd.Batches.csv("rows.csv", batch_size=5)},
-            "Batch 'rows': a stored graph keeps ranges, and no query or file to divide. Use "
+            "Batch 'rows': a stored graph holds ranges, not a query or file to divide. Use "
             "@gd.batch in a class for gd.Batches.over() and .csv(), or pass "
             "gd.Batches.ranges([...]).",
         ),
@@ -74,7 +74,7 @@ def test_a_batch_has_three_nodes_and_is_named_by_its_aggregate() -> None:
         ),
         (
             {"worker": sum_up},
-            "Node 'rows.worker': job 'dynamic_batches.sum_up' is called with (batch) and takes "
+            "Node 'rows.worker': job 'dynamic_batches.sum_up' is called with (batch) but takes "
             "(results: 'gd.BatchResults') -> 'None': missing a required argument: 'results'.",
         ),
         (

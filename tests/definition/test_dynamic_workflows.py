@@ -388,7 +388,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "an argument that the job does not take": (
         {"job": aggregate, "args": {"user": 7}},
-        "Node 'b': job 'ledger.aggregate' is called with (user) and takes (user_id: 'int') -> "
+        "Node 'b': job 'ledger.aggregate' is called with (user) but takes (user_id: 'int') -> "
         "'None': missing a required argument: 'user_id'.",
     ),
     "an argument that the engine gives": (
@@ -498,7 +498,7 @@ def test_the_arguments_of_an_item_are_refused_by_its_name() -> None:
         )
 
     assert str(caught.value) == (
-        "Node 'item_7': job 'ledger.aggregate' is called with (user) and takes (user_id: 'int') "
+        "Node 'item_7': job 'ledger.aggregate' is called with (user) but takes (user_id: 'int') "
         "-> 'None': missing a required argument: 'user_id'."
     )
 

@@ -299,7 +299,7 @@ REFUSED = {
             @gd.decision
             def route(self, order): ...
         """,
-        "Decision 'route': 'route' is called with (self) and takes (self, order): "
+        "Decision 'route': 'route' is called with (self) but takes (self, order): "
         "missing a required argument: 'order'. (signup.py:2)",
     ),
     "a condition of no method": (

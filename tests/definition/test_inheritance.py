@@ -273,7 +273,7 @@ REFUSED = {
         class Signup(Parent):
             def a(self, more): ...
         """,
-        "Signup.a: 'a' is called with (self) and takes (self, more): "
+        "Signup.a: 'a' is called with (self) but takes (self, more): "
         "missing a required argument: 'more'. (signup.py:5)",
     ),
     "an async body for a transaction": (

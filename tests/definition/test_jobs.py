@@ -334,7 +334,7 @@ REFUSED = {
     ),
     "arguments without a job": (
         "gd.task(args={})",
-        "args of a task go with job=, which they are the arguments of. (signup.py:1)",
+        "args of a task needs job=: they are the arguments of the job. (signup.py:1)",
     ),
     "arguments of a list": (
         """
@@ -350,7 +350,7 @@ REFUSED = {
         def send(order_id, *, node): ...
         gd.task(job=send)
         """,
-        "Task of job 'signup.send': job 'signup.send' is called with () and takes "
+        "Task of job 'signup.send': job 'signup.send' is called with () but takes "
         "(order_id, *, node): missing a required argument: 'order_id'. (signup.py:3)",
     ),
     "arguments that the engine gives": (

@@ -83,7 +83,7 @@ REFUSED = {
     ),
     "key that takes nothing": (
         "gd.Limit(lambda: 'crm', 1)",
-        "limit: key: '<lambda>' is called with (self) and takes (): too many positional arguments.",
+        "limit: key: '<lambda>' is called with (self) but takes (): too many positional arguments.",
     ),
     "async key": (
         "gd.Limit(account, 1)",

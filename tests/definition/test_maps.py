@@ -201,7 +201,7 @@ ITEMS = {
     ),
     "a callable that takes nothing": (
         "lambda: []",
-        "gd.map: items: '<lambda>' is called with (self) and takes (): too many positional "
+        "gd.map: items: '<lambda>' is called with (self) but takes (): too many positional "
         "arguments. Write @gd.map(items) above the method that is called with each item.",
     ),
     "an async method": (
@@ -214,11 +214,11 @@ ITEMS = {
     ),
     "a name that is misspelled": (
         "'plam'",
-        "Map 'call': items='plam' names no step and no method of Agent. Did you mean 'plan'?",
+        "Map 'call': items='plam' names neither a step nor a method of Agent. Did you mean 'plan'?",
     ),
     "the name of what is no method": (
         "'count'",
-        "Map 'call': items='count' names no step and no method of Agent.",
+        "Map 'call': items='count' names neither a step nor a method of Agent.",
     ),
     "a step that keeps no result": (
         "'silent'",
@@ -269,11 +269,11 @@ OPTIONS = {
     ),
     "a context without a workflow": (
         "context={}",
-        "context of a map goes with workflow=, the class of its child workflows.",
+        "context of a map needs workflow=, the class of its child workflows.",
     ),
     "a session that the body does not take": (
         "transaction=True",
-        "Map 'call': 'call' is called with (self, item, session) and takes (self, item): too many "
+        "Map 'call': 'call' is called with (self, item, session) but takes (self, item): too many "
         "positional arguments.",
     ),
 }
@@ -294,7 +294,7 @@ CHILDREN = {
     ),
     "a context of the parent alone": (
         "gd.map('pages', workflow='Tool', context=lambda self: {})",
-        "Map of 'Tool': context: '<lambda>' is called with (self, item) and takes (self): too many "
+        "Map of 'Tool': context: '<lambda>' is called with (self, item) but takes (self): too many "
         "positional arguments.",
     ),
     "a hero that is text": (
@@ -314,16 +314,16 @@ CHILDREN = {
     ),
     "the step of another class": (
         "gd.map(gd.step(lambda self: []), workflow='Tool')",
-        "Map 'call': items is <step '<lambda>' at signup.py:3>, which is no step of Agent.",
+        "Map 'call': items is <step '<lambda>' at signup.py:3>, which is not a step of Agent.",
     ),
     "a name without room for numbers": (
         f"None\n    {'m' * 185} = gd.map('pages', workflow='Tool')",
         f"The map name {'m' * 40!r}... of Agent is 185 characters long; at most 184 can be stored, "
-        f"as its executions have numbers behind it.",
+        f"as its executions have a number added to it.",
     ),
     "the name of an execution": (
         "gd.map('pages', workflow='Tool'); call_001 = gd.step(lambda self: None)",
-        "Agent.call_001: the name 'call_001' is that of an execution of the map 'call'. Choose "
+        "Agent.call_001: 'call_001' is the name of an execution of the map 'call'. Choose "
         "another name.",
     ),
 }
@@ -340,7 +340,7 @@ def test_a_map_without_items_is_refused() -> None:
     error = refusal("class Agent(gd.Workflow):\n    @gd.map\n    def call(self, item): ...\n")
 
     assert error == (
-        "gd.map: items: 'call' is called with (self) and takes (self, item): missing a required "
+        "gd.map: items: 'call' is called with (self) but takes (self, item): missing a required "
         "argument: 'item'. Write @gd.map(items) above the method that is called with each item. "
         "(signup.py:2)"
     )

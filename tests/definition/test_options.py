@@ -183,7 +183,7 @@ REFUSED = {
     "former name of a number": ("renamed_from=3", "renamed_from must be text, got 3."),
     "transaction without a session": (
         "transaction=True",
-        "'remind' is called with (self, session) and takes (self): too many positional arguments. "
+        "'remind' is called with (self, session) but takes (self): too many positional arguments. "
         "Add the parameter session, as in remind(self, session).",
     ),
 }

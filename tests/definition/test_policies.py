@@ -252,7 +252,7 @@ REFUSED = {
     ),
     "a handler of the error alone": (
         "on_exception=lambda error: None",
-        "on_exception: '<lambda>' is called with (self, error) and takes (error): "
+        "on_exception: '<lambda>' is called with (self, error) but takes (error): "
         "too many positional arguments.",
     ),
     "no reattempt": (
@@ -291,12 +291,12 @@ REFUSED = {
     ),
     "retry beside on_exception": (
         "retry=gd.Retry(), on_exception='skip'",
-        "retry is short for a whole policy: leave out on_exception, max_reattempts and "
+        "retry is shorthand for a whole policy: leave out on_exception, max_reattempts and "
         "terminal_action, or write a list of gd.ExceptionPolicy.",
     ),
     "retry beside max_reattempts": (
         "retry=gd.Retry(), max_reattempts=3",
-        "retry is short for a whole policy: leave out on_exception, max_reattempts and "
+        "retry is shorthand for a whole policy: leave out on_exception, max_reattempts and "
         "terminal_action, or write a list of gd.ExceptionPolicy.",
     ),
     "retry of a number": (
@@ -381,7 +381,7 @@ EXPRESSIONS = {
     ),
     "matching by a callable of nothing": (
         "gd.ExceptionPolicy('skip', matching=lambda: True)",
-        "matching: '<lambda>' is called with (error) and takes (): too many positional arguments.",
+        "matching: '<lambda>' is called with (error) but takes (): too many positional arguments.",
     ),
     "a negative wait": (
         "gd.ExceptionPolicy('reattempt', wait=-1)",
@@ -389,7 +389,7 @@ EXPRESSIONS = {
     ),
     "a wait by a callable of nothing": (
         "gd.ExceptionPolicy('reattempt', wait=lambda: 1)",
-        "wait: '<lambda>' is called with (attempt) and takes (): too many positional arguments.",
+        "wait: '<lambda>' is called with (attempt) but takes (): too many positional arguments.",
     ),
     "no reattempt": (
         "gd.ExceptionPolicy('reattempt', max_reattempts=0)",

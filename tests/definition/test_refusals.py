@@ -172,7 +172,7 @@ REFUSED = {
             @gd.step
             def a(): ...
         """,
-        "Step 'a': 'a' is called with (self) and takes (): too many positional arguments. "
+        "Step 'a': 'a' is called with (self) but takes (): too many positional arguments. "
         "(signup.py:2)",
     ),
     "a body that takes more than self": (
@@ -181,7 +181,7 @@ REFUSED = {
             @gd.step
             def a(self, user): ...
         """,
-        "Step 'a': 'a' is called with (self) and takes (self, user): "
+        "Step 'a': 'a' is called with (self) but takes (self, user): "
         "missing a required argument: 'user'. (signup.py:2)",
     ),
     "a session without a transaction": (
@@ -190,8 +190,8 @@ REFUSED = {
             @gd.step
             def a(self, session): ...
         """,
-        "Step 'a': 'a' is called with (self) and takes (self, session): missing a required "
-        "argument: 'session'. Pass transaction=True to be given a session. (signup.py:2)",
+        "Step 'a': 'a' is called with (self) but takes (self, session): missing a required "
+        "argument: 'session'. Pass transaction=True to receive a session. (signup.py:2)",
     ),
     "a resumable step with neither a loop nor a session": (
         """
@@ -199,7 +199,7 @@ REFUSED = {
             @gd.resumable_step(transaction=True)
             def a(self): ...
         """,
-        "Step 'a': 'a' is called with (self, it, session) and takes (self): too many positional "
+        "Step 'a': 'a' is called with (self, it, session) but takes (self): too many positional "
         "arguments. Add the parameters it and session, as in a(self, it, session). (signup.py:2)",
     ),
     "a loop in a plain step": (
@@ -208,8 +208,8 @@ REFUSED = {
             @gd.step
             def a(self, it): ...
         """,
-        "Step 'a': 'a' is called with (self) and takes (self, it): missing a required "
-        "argument: 'it'. Use @gd.resumable_step to be given `it`. (signup.py:2)",
+        "Step 'a': 'a' is called with (self) but takes (self, it): missing a required "
+        "argument: 'it'. Use @gd.resumable_step to receive `it`. (signup.py:2)",
     ),
     "a generator": (
         """

@@ -117,7 +117,7 @@ def test_a_number_of_items_is_a_whole_number_from_one_up(
             "checkpoint_every must be longer than zero, got datetime.timedelta(0).",
         ),
         ({"on_item_error": "pause"}, "on_item_error must be 'stop' or 'skip', got 'pause'."),
-        ({"max_item_errors": 3}, 'max_item_errors goes with on_item_error="skip".'),
+        ({"max_item_errors": 3}, 'max_item_errors needs on_item_error="skip".'),
         (
             {"on_item_error": "skip", "max_item_errors": 0},
             "max_item_errors must be at least 1, got 0.",
@@ -151,11 +151,11 @@ def test_the_body_of_a_resumable_step_takes_it() -> None:
     def without_session(self: Any, it: gd.IterableStep) -> None: ...
 
     assert fault_of(lambda: gd.resumable_step(alone)) == (
-        "Step 'alone': 'alone' is called with (self, it) and takes (self: 'Any') -> 'None': too "
+        "Step 'alone': 'alone' is called with (self, it) but takes (self: 'Any') -> 'None': too "
         "many positional arguments. Add the parameter it, as in alone(self, it)."
     )
     assert fault_of(lambda: gd.resumable_step(without_session, transaction=True)) == (
-        "Step 'without_session': 'without_session' is called with (self, it, session) and takes "
+        "Step 'without_session': 'without_session' is called with (self, it, session) but takes "
         "(self: 'Any', it: 'gd.IterableStep') -> 'None': too many positional arguments. Add the "
         "parameter session, as in without_session(self, it, session)."
     )

@@ -178,12 +178,12 @@ def test_parameters_beside_the_named_ones_may_be_taken_as_they_come() -> None:
 WRONG: Mapping[str, tuple[dict[str, Any], str]] = {
     "nothing": (
         {},
-        "Template 'nightly' is started with () and takes (w: 'gd.DynamicWorkflow', tables: "
+        "Template 'nightly' is started with () but takes (w: 'gd.DynamicWorkflow', tables: "
         "'list[str]') -> 'None': missing a required argument: 'tables'.",
     ),
     "another name": (
         {"tables": [], "table": 1},
-        "Template 'nightly' is started with (tables, table) and takes (w: 'gd.DynamicWorkflow', "
+        "Template 'nightly' is started with (tables, table) but takes (w: 'gd.DynamicWorkflow', "
         "tables: 'list[str]') -> 'None': got an unexpected keyword argument 'table'.",
     ),
 }

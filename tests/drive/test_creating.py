@@ -51,7 +51,7 @@ def test_a_second_ongoing_workflow_of_the_class_for_the_hero_is_refused(geneva: 
     assert refusal.value.existing == first
     assert str(refusal.value) == (
         f"Pilot 'ada' already has an ongoing test_creating.Signup (workflow {first.id}). "
-        f"Use get_or_create() to take that one, or allow_multiple=True to start another."
+        f"Use get_or_create() to get that one, or allow_multiple=True to start another."
     )
     assert Signup.ongoing().ids() == [first.id]
 
@@ -237,7 +237,7 @@ class Single(gd.Workflow[Any]):
     def ship(self) -> None: ...
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(
     ("workflow_class", "warning"),
     [

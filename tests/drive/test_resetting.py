@@ -166,8 +166,8 @@ def test_a_step_is_not_taken_from_a_worker_that_is_alive(geneva: gd.Drive) -> No
     _held(geneva, workflow)
 
     assert _refusal(lambda: workflow.reset_for_retry("fetch", actor="ann")) == (
-        "Cannot reset step 'fetch': worker shop:1 is alive and runs it. Wait for its end, or drop "
-        "its result with force=True in code or --force in the shell."
+        "Cannot reset step 'fetch': worker shop:1 is alive and runs it. Wait until it ends, or "
+        "drop its result with force=True in code or --force in the shell."
     )
     assert history(workflow.reload()) == [("fetch", "in_progress", None)]
     assert workflow.audit_entries == []

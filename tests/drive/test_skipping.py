@@ -82,7 +82,7 @@ def test_a_step_that_the_workflow_does_not_stand_at_is_not_skipped(geneva: gd.Dr
     with pytest.raises(gd.errors.InvalidStateError) as refusal:
         workflow.skip("ship")
 
-    assert str(refusal.value) == "Cannot skip step 'ship': the workflow stands at 'pack'."
+    assert str(refusal.value) == "Cannot skip step 'ship': the workflow is at step 'pack'."
     assert history(workflow) == [("pack", "scheduled", None)]
 
 

@@ -171,9 +171,8 @@ def test_what_stood_in_the_way_and_has_ended_meanwhile_stands_there_no_more(
     assert (first.reload().state, second.state) == ("canceled", "ready")
 
 
-def test_a_start_on_postgresql_is_one_statement(geneva: gd.Drive, database: str) -> None:
-    if database != "postgresql":
-        pytest.skip("The others insert one row after the other.")
+@pytest.mark.databases("postgresql")  # the others insert one row after the other
+def test_a_start_on_postgresql_is_one_statement(geneva: gd.Drive) -> None:
     statements: list[str] = []
     Signup.create()
 

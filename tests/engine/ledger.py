@@ -168,8 +168,8 @@ class Ledger:
 
     def _insert(self, change: Change) -> None:
         for new in change.schedule:
-            self._first_definitions.setdefault(new.node, self.definition)
-            attempt = 1 + sum(row.node_id == new.node for row in self.rows)
+            self._first_definitions.setdefault(new.node_id, self.definition)
+            attempt = 1 + sum(row.node_id == new.node_id for row in self.rows)
             values = new_execution_values(self.workflow, new, attempt, NOW)
             del values["wakes_at"]
             self.rows.append(ExecutionRecord(**values, id=len(self.rows)))

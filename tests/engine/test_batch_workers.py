@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[gd.Batch], Any], str]] = {
     "falling": (
         lambda batch: batch.checkpoint_yield(400, 199),
         "checkpoint_yield() of batch 001: items_processed must be at least 200, got 199. It counts "
-        "all items of the range that are done, those of earlier calls too.",
+        "all done items of the range, including those of earlier calls.",
     ),
     "results": (
         lambda batch: batch.checkpoint_yield(400, 400, "x" * 2_000_000),
@@ -323,7 +323,7 @@ def test_checkpoints_have_uuids_where_all_keys_are(uuid_drive: gd.Drive) -> None
     assert reasons(workers(workflow)[0]) == [*YIELDS, ("success", 800, 800)]
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_a_checkpoint_whose_answer_was_lost_is_on_record_once(
     geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

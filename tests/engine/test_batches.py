@@ -12,7 +12,7 @@ import geneva_drive as gd
 from geneva_drive.testing import crash_after, drain, perform_next_step, run_iterations, speedrun
 from tests.looping import importing, places
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.databases("sqlite")
 
 ROWS = "letter\na\nb\nc\nd\ne\n"
 

@@ -52,7 +52,7 @@ class Changed(gd.Workflow[Any]):
 VANISHED = (
     "Workflow 'Delivery' has no step 'pack'. Its steps are: reserve, ship. An execution is at "
     'this step. Put `pack = gd.removed_step()` where it was, or `renamed_from="pack"` on its '
-    "successor, and resume; or choose where to go on: `resume_at` in code, "
+    "successor, and resume; or choose the step to continue at: `resume_at` in code, "
     "`geneva resume ID --at STEP` in the shell."
 )
 

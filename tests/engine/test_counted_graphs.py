@@ -93,7 +93,7 @@ class Hands:
 
 
 # Few, and on one database, as each of them writes some hundred transactions.
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 30), st.integers(0, 2**32).map(Random))
 def test_a_stored_graph_runs_each_node_once_after_its_parents_in_whatever_order_they_end(

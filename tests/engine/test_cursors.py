@@ -195,7 +195,7 @@ def test_a_set_has_no_order_to_go_on_in(geneva: gd.Drive) -> None:
 
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidInput",
-        "A set has another order in every process, so an index into it means nothing after a "
+        "A set has a different order in every process, so an index into it is meaningless after a "
         "restart. Sort it first: iterate_over(sorted(...)).",
     )
 

@@ -219,7 +219,7 @@ def test_the_after_hook_is_told_the_ending_that_will_be_recorded() -> None:
     record = execution(**SAVED, failures='{"step.0":2}')
 
     assert recorded_outcome(raised, record) is Outcome.PAUSED_BY_EXCEPTION
-    assert recorded_outcome(raised, HERE.reached_by(record)) is Outcome.REATTEMPTED_BY_EXCEPTION
+    assert recorded_outcome(raised, HERE.applied_to(record)) is Outcome.REATTEMPTED_BY_EXCEPTION
 
 
 def test_a_loop_that_came_further_has_all_its_recoveries_again() -> None:

@@ -106,7 +106,7 @@ def test_one_item_more_than_may_fail_fails_the_step(geneva: gd.Drive) -> None:
 
     assert done == ["a", "d"]
     assert error_of(last(workflow)) == ("builtins.ValueError", "no e")
-    assert "2 items were skipped before: max_item_errors is reached." in (
+    assert "2 items were skipped before; max_item_errors allows no more." in (
         last(workflow).error_backtrace or ""
     )
     assert places(workflow) == [("failed", None, 4, 4)]
@@ -394,7 +394,7 @@ def test_an_item_that_cannot_be_put_into_words_is_skipped_too(geneva: gd.Drive) 
     ]
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.databases("postgresql", "mysql")
 def test_an_error_that_is_the_databases_is_not_blamed_on_the_item(geneva: gd.Drive) -> None:
     raised: list[int] = []
 

@@ -295,11 +295,9 @@ def test_a_paused_loop_goes_on_when_it_is_resumed(geneva: gd.Drive, users: None)
     assert [e.attempt_number for e in workflow.reload().step_executions] == [1, 1]
 
 
-def test_a_worker_that_stops_commits_what_was_done(
-    geneva: gd.Drive, users: None, database: str
-) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite's one writer is this body itself: its worker waits for it to stop.")
+# SQLite's one writer is this body itself: its worker waits for it to stop.
+@pytest.mark.databases("postgresql", "mysql")
+def test_a_worker_that_stops_commits_what_was_done(geneva: gd.Drive, users: None) -> None:
     begun, release = threading.Event(), threading.Event()
 
     def stand(self: Any) -> None:
@@ -320,11 +318,10 @@ def test_a_worker_that_stops_commits_what_was_done(
     assert places(workflow) == [("suspended", "shutdown", 2, 2)]
 
 
+@pytest.mark.databases("postgresql", "mysql")  # nobody can end a connection of SQLite's
 def test_a_loop_whose_connection_is_gone_when_it_rolls_back_leaves_its_thread_usable(
-    geneva: gd.Drive, users: None, database: str
+    geneva: gd.Drive, users: None
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("Nobody can end a connection of SQLite's.")
 
     def end_its_connection(self: Any, letter: str, session: Session) -> None:
         kill_from_outside(geneva)(session.connection(), lambda: None)
@@ -342,11 +339,11 @@ def test_a_loop_whose_connection_is_gone_when_it_rolls_back_leaves_its_thread_us
     assert plain.reload().state == "finished"
 
 
+# SQLite's one writer is this body itself: nobody else could take its claim.
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_loop_whose_claim_another_took_leaves_nothing_behind(
-    geneva: gd.Drive, users: None, database: str
+    geneva: gd.Drive, users: None
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite's one writer is this body itself: nobody else could take its claim.")
 
     def lose_the_claim(self: Any) -> None:
         taking = threading.Thread(target=lambda: workflow.cancel(force=True))

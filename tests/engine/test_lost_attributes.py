@@ -10,7 +10,7 @@ import geneva_drive as gd
 from geneva_drive.testing import speedrun
 from tests.looking import last
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.databases("sqlite")
 
 LOST = (
     "'Order' object has no attribute 'total'. If step 'count' sets it: each execution has a new "

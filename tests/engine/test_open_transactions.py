@@ -158,9 +158,8 @@ def test_it_is_no_fault_of_an_item_that_could_be_skipped(geneva: gd.Drive) -> No
     assert workflow.step_executions[0].skipped_items == []
 
 
-def test_a_commit_in_two_phases_is_one(geneva: gd.Drive, database: str, own_engine: Engine) -> None:
-    if database != "mysql":
-        pytest.skip("PostgreSQL has it switched off by default, and SQLite has none.")
+@pytest.mark.databases("mysql")  # PostgreSQL has it switched off by default, and SQLite has none
+def test_a_commit_in_two_phases_is_one(geneva: gd.Drive, own_engine: Engine) -> None:
     _with_notes(geneva)
 
     class Import(gd.Workflow):
@@ -175,7 +174,7 @@ def test_a_commit_in_two_phases_is_one(geneva: gd.Drive, database: str, own_engi
     assert _count(geneva) == 3
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_a_lock_that_the_body_holds_past_sqlalchemy_leaves_the_cursor_where_it_was_saved(
     geneva: gd.Drive, geneva_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

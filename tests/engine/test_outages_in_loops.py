@@ -14,7 +14,7 @@ from tests.engines import OWN_DIALECTS
 from tests.looping import reasons
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_loop_waits_for_a_database_that_is_away(geneva: gd.Drive) -> None:
     refused: list[int] = []
 
@@ -32,7 +32,7 @@ def test_a_loop_waits_for_a_database_that_is_away(geneva: gd.Drive) -> None:
     assert len(refused) >= 3
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_yield_waits_for_a_database_that_is_away(geneva: gd.Drive) -> None:
     refused: list[int] = []
 

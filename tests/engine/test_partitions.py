@@ -405,7 +405,7 @@ def _refused(loop: Callable[[Any, gd.IterableStep], object]) -> str | None:
     return workflow.step_executions[-1].error_message
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_what_cannot_be_divided_is_refused(geneva: gd.Drive) -> None:
     assert _refused(lambda self, it: list(it.iterate_over(iter([1])))) == (
         "partitions=... divides records and sequences, not a list_iterator. Make a list of it, or "
@@ -541,7 +541,7 @@ def test_shares_join_across_a_renaming(geneva: gd.Drive) -> None:
     assert workflow.reload().has_passed("lines")
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_partitions_keep_no_result(geneva: gd.Drive) -> None:
-    with pytest.raises(gd.errors.StepConfigurationError, match="keep_result needs one body"):
+    with pytest.raises(gd.errors.StepConfigurationError, match="keep_result needs a single body"):
         _failing_at(1, keep_result=True)

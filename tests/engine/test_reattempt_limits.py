@@ -82,7 +82,7 @@ def test_other_actions_leave_no_dead_letter(geneva: gd.Drive) -> None:
     assert pending_dead_letters(geneva) == []
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_the_word_reattempt_alone_means_a_hundred_reattempts(geneva: gd.Drive) -> None:
     workflow = speedrun(delivery(fail, on_exception="reattempt"), max_steps=200)
 

@@ -182,7 +182,7 @@ def test_a_loop_that_the_workflow_does_not_stand_at_cannot_be_rewound(geneva: gd
     with pytest.raises(gd.errors.InvalidStateError) as refusal:
         workflow.rewind("rows")
 
-    assert str(refusal.value) == "Cannot rewind step 'rows': the workflow stands at 'report'."
+    assert str(refusal.value) == "Cannot rewind step 'rows': the workflow is at step 'report'."
 
 
 def test_a_workflow_that_is_over_cannot_be_rewound(geneva: gd.Drive) -> None:

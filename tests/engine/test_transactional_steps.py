@@ -372,11 +372,10 @@ def test_a_database_that_is_away_around_the_body_blames_nobody(
     assert names(geneva) == ["Ada"]
 
 
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has no connection to lose
 def test_a_body_that_costs_its_own_connection_each_time_is_not_run_for_ever(
-    geneva: gd.Drive, users: None, database: str
+    geneva: gd.Drive, users: None
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has no connection to lose.")
     runs: list[int] = []
 
     def lose_the_connection(self: gd.Workflow[Any], session: Session) -> None:

@@ -96,6 +96,7 @@ def test_a_serializer_that_raises_fails_the_step_and_is_named(geneva: gd.Drive, 
 
     assert error_of(last(workflow)) == (
         "geneva_drive.errors.InvalidInput",
-        "The cursor cannot be stored, as its serializer 'tests-fragile' raised OSError: broken",
+        "The cursor cannot be stored, because its serializer 'tests-fragile' raised OSError: "
+        "broken",
     )
     assert places(workflow) == [("failed", None, None, 0)]

@@ -99,7 +99,7 @@ WORDS: list[tuple[Exception, str]] = [
         errors.StepVanished("Signup", "remind", ["welcome"]),
         "Workflow 'Signup' has no step 'remind'. Its steps are: welcome. An execution is at "
         'this step. Put `remind = gd.removed_step()` where it was, or `renamed_from="remind"` on '
-        "its successor, and resume; or choose where to go on: `resume_at` in code, "
+        "its successor, and resume; or choose the step to continue at: `resume_at` in code, "
         "`geneva resume ID --at STEP` in the shell.",
     ),
     (
@@ -130,7 +130,7 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.AlreadyRunning("Signup", "User", "7", EXISTING),
-        "User '7' already has an ongoing Signup (workflow 41). Use get_or_create() to take that "
+        "User '7' already has an ongoing Signup (workflow 41). Use get_or_create() to get that "
         "one, or allow_multiple=True to start another.",
     ),
     (
@@ -235,7 +235,7 @@ WORDS: list[tuple[Exception, str]] = [
     ),
     (
         errors.DefinitionNotFound("refund", "2.0.0"),
-        "There is no version '2.0.0' of a document 'refund'. Deploy a document with `geneva deploy "
+        "There is no version '2.0.0' of document 'refund'. Deploy a document with `geneva deploy "
         "FILE`; import the module of a class, or name it with --app or GENEVA_APP.",
     ),
     (

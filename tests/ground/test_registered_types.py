@@ -218,8 +218,8 @@ def test_the_name_of_another_registered_type_is_taken() -> None:
         gd.register_serializer(Discounted, encode=str, decode=decode, name="tests-basket")
 
     assert str(caught.value) == (
-        f"The name 'tests-basket' is taken by the serializer of {__name__}.Basket. Give that of "
-        f"{__name__}.Discounted another name."
+        f"The name 'tests-basket' is taken by the serializer of {__name__}.Basket. Give the "
+        f"serializer of {__name__}.Discounted another name."
     )
     assert load(dump(Basket(()))) == Basket(())
 

@@ -16,7 +16,7 @@ from tests.looking import error_of, history, last
 
 pytestmark = pytest.mark.usefixtures("library")
 
-ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+ON_SQLITE = pytest.mark.databases("sqlite")
 
 
 class Greeting(gd.Workflow[Any]):
@@ -118,7 +118,7 @@ def test_a_hero_is_never_read_from_a_replica(
     assert Greeting.create(hero=gd.HeroRef("Author", 1)).hero.name == "Author 8"
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_a_lost_connection_of_django_is_opened_again(geneva: gd.Drive, database: str) -> None:
     workflow = Greeting.create(hero=gd.HeroRef("Author", 1))
     end_connection(database)

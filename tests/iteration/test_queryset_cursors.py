@@ -164,7 +164,7 @@ def test_an_update_counts_records_that_had_the_value_before(parcels: list[UUID])
     assert batch.update(code="sent") == 3
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("read", ["read", "read_batch"])
 def test_a_loop_that_would_not_come_further_is_refused(read: str, parcels: list[UUID]) -> None:
     seventh = models.ExpressionWrapper(models.F("weight") / 7, models.DecimalField())

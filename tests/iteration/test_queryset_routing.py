@@ -34,7 +34,7 @@ def replica(library: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     del connections["replica"]
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_a_batch_that_is_read_from_a_replica_is_updated_where_django_writes() -> None:
     batch, _ = next(batch_pairs(QuerySetRecords(Author.objects.filter(rating=3)), None, 2))
 
@@ -44,7 +44,7 @@ def test_a_batch_that_is_read_from_a_replica_is_updated_where_django_writes() ->
     assert [author.id for author in batch.where.order_by("id")] == [1, 3]
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_a_batch_of_a_database_that_the_queryset_names_stays_there() -> None:
     authors = Author.objects.using("default")
     batch, _ = next(batch_pairs(QuerySetRecords(authors), None, 2))

@@ -101,7 +101,7 @@ def test_a_transaction_of_the_step_rolls_back_the_cursor_and_not_what_django_wro
     assert workflow.reload().state == "finished"
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_hook_replaces_a_connection_of_djangos_that_the_server_ended(
     geneva: gd.Drive, database: str
 ) -> None:

@@ -130,8 +130,8 @@ def test_a_set_is_refused_as_its_order_does_not_last(items: Iterable[int], kind:
         pairs(items, None)
 
     assert str(refusal.value) == (
-        f"A {kind} has another order in every process, so an index into it means nothing after a "
-        f"restart. Sort it first: iterate_over(sorted(...))."
+        f"A {kind} has a different order in every process, so an index into it is meaningless "
+        f"after a restart. Sort it first: iterate_over(sorted(...))."
     )
 
 
@@ -219,6 +219,6 @@ def test_what_is_not_a_pair_is_refused(thing: Any) -> None:
         list(given_pairs([thing]))
 
     assert str(refusal.value) == (
-        f"A loop with cursors takes (item, cursor) tuples, and got {thing!r}. Yield each item "
-        f"together with the cursor that stands for it."
+        f"A loop with cursors takes (item, cursor) tuples, got {thing!r}. Yield each item "
+        f"together with its cursor."
     )

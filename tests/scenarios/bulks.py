@@ -22,16 +22,16 @@ class Parcel(gd.Workflow):
     def send(self) -> None: ...
 
 
-def slow_give(*args: Any) -> Any:
-    """Give a command, and rest before its commit: then most kills meet an open portion."""
-    given = portions.give(*args)
+def slow_portion(*args: Any) -> Any:
+    """Run a portion, and rest before its commit: then most kills meet an open portion."""
+    outcome = portions.run_portion(*args)
     time.sleep(0.02)
-    return given
+    return outcome
 
 
 def work() -> None:
     setattr(bulk_run, "_PORTION", PORTION)  # noqa: B010 - a process of its own, so nothing to undo
-    setattr(bulk_run, "give", slow_give)  # noqa: B010
+    setattr(bulk_run, "run_portion", slow_portion)  # noqa: B010
     gd.configure().worker(concurrency=2).run()
 
 

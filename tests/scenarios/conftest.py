@@ -25,13 +25,6 @@ StartProcess = Callable[..., Process]
 
 
 @pytest.fixture
-def not_on_mysql(database: str) -> None:
-    """Keep a scenario that does not depend on the database's ways within the test budget."""
-    if database == "mysql":
-        pytest.skip("Runs on SQLite and PostgreSQL.")
-
-
-@pytest.fixture
 def app(geneva: gd.Drive) -> Iterator[ModuleType]:
     """The app's classes, which other tests of this process must not know."""
     name = "tests.scenarios.app"

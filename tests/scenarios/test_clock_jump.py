@@ -15,7 +15,7 @@ from tests.scenarios.conftest import (
     wait_until_finished,
 )
 
-pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("sqlite", "postgresql")]
 
 
 def test_a_clock_that_jumps_wakes_sleepers_and_costs_nobody_its_lease(

@@ -18,7 +18,7 @@ from tests.scenarios.judging import assert_the_load_is_whole
 from tests.scenarios.own_server import own_server
 from tests.servers import KINDS, Server
 
-pytestmark = pytest.mark.scenario
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("postgresql", "mysql")]
 
 ROUNDS = 4
 
@@ -26,8 +26,6 @@ ROUNDS = 4
 @pytest.fixture
 def server(database: str) -> Iterator[CrashingServer]:
     """A durable server of the test's own, which it may kill."""
-    if database == "sqlite":
-        pytest.skip("SQLite has no server.")
     with own_server(database) as server:
         yield server
 

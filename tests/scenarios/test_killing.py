@@ -16,7 +16,7 @@ from tests.scenarios.conftest import (
     wait_until_finished,
 )
 
-pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("sqlite", "postgresql")]
 
 
 def test_ten_workers_are_killed_and_nothing_is_lost(

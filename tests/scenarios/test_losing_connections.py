@@ -45,11 +45,10 @@ def _kill_connections(drive: gd.Drive) -> int:
         return len(numbers)
 
 
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has no server
 def test_workers_go_on_although_their_connections_are_killed(
-    geneva: gd.Drive, start: StartProcess, app: ModuleType, database: str
+    geneva: gd.Drive, start: StartProcess, app: ModuleType
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has no server.")
     workers = [start("worker") for _ in range(2)]
     for worker in workers:
         worker.expect("ready")

@@ -11,7 +11,7 @@ import geneva_drive as gd
 from tests.scenarios.conftest import StartProcess, suspend_between_transactions, wait_until_finished
 from tests.scenarios.processes import wait_until
 
-pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("sqlite", "postgresql")]
 
 
 def test_the_late_result_of_a_suspended_worker_is_dropped_and_the_worker_goes_on(

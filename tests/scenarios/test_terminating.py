@@ -17,7 +17,7 @@ from tests.scenarios.conftest import (
     wait_until_finished,
 )
 
-pytestmark = [pytest.mark.scenario, pytest.mark.usefixtures("not_on_mysql")]
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("sqlite", "postgresql")]
 
 
 def test_ten_workers_are_stopped_and_every_body_is_recorded_once(

@@ -21,7 +21,7 @@ from tests.scenarios.conftest import (
 from tests.scenarios.processes import Process, wait_until
 from tests.servers import POSTGRESQL, from_environment, with_query
 
-pytestmark = pytest.mark.scenario
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("postgresql")]
 
 Through = Callable[..., gd.Drive]
 LISTENING = text("SELECT pg_listening_channels()")
@@ -75,14 +75,7 @@ def session_bouncer() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgresql(database: str) -> str:
-    if database != "postgresql":
-        pytest.skip("PgBouncer leads to PostgreSQL only.")
-    return database
-
-
-@pytest.fixture
-def through(postgresql: str, geneva_database_url: str) -> Iterator[Through]:
+def through(geneva_database_url: str) -> Iterator[Through]:
     """Make a Drive on the test's database that goes through a pooler."""
     with ExitStack() as stack:
 
@@ -113,7 +106,7 @@ def create_one_by_one(drive: gd.Drive, watched: gd.Drive, count: int) -> None:
 
 
 def test_tables_are_made_through_a_pooler(
-    postgresql: str, transaction_bouncer: str, empty_database_url: str
+    transaction_bouncer: str, empty_database_url: str
 ) -> None:
     drive = gd.Drive(address(transaction_bouncer, empty_database_url))
 

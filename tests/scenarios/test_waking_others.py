@@ -10,13 +10,11 @@ import pytest
 import geneva_drive as gd
 from tests.scenarios.conftest import StartProcess, effects_of, wait_until_finished
 
-pytestmark = pytest.mark.scenario
+pytestmark = [pytest.mark.scenario, pytest.mark.databases("sqlite", "postgresql")]
 
 
 @pytest.fixture
-def resting(
-    not_on_mysql: None, geneva_database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[gd.Drive]:
+def resting(geneva_database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[gd.Drive]:
     """A Drive whose workers look for work once, and then rest until they are woken."""
     monkeypatch.setattr("geneva_drive.worker.poller._FIRST_REST", 600.0)
     drive = gd.Drive(geneva_database_url, poll_interval="10m", lease="1h", heartbeat_interval="10m")

@@ -59,20 +59,6 @@ def empty_database_url(database: str, make_empty: Callable[[str, str], str], tmp
 
 
 @pytest.fixture
-def half_way_database_url(database: str, request: pytest.FixtureRequest) -> str:
-    """A database without any table, for a migration that is left half way after `count` statements.
-
-    PostgreSQL migrates in one transaction, so that only a person who runs the printed statements
-    one by one can leave it half way: there, one place stands for all.
-    """
-    count = request.node.callspec.params["count"]
-    if database == "postgresql" and count != 1:
-        pytest.skip("A migration of this database is one transaction.")
-    url: str = request.getfixturevalue("empty_database_url")
-    return url
-
-
-@pytest.fixture
 def another_database_url(
     database: str, make_empty: Callable[[str, str], str], tmp_path: Path
 ) -> str:
@@ -161,19 +147,3 @@ def open_engine() -> Iterator[Callable[..., Engine]]:
 def rows(geneva: gd.Drive) -> Rows:
     """The rows of the `geneva` Drive, written past our own code."""
     return Rows.of(geneva)
-
-
-@pytest.fixture
-def sqlite_database(database: str) -> str:
-    """For what only a file can do."""
-    if database != "sqlite":
-        pytest.skip("Only SQLite keeps its database in a file.")
-    return database
-
-
-@pytest.fixture
-def server_database(database: str) -> str:
-    """For what only a server with many writers can do."""
-    if database == "sqlite":
-        pytest.skip("SQLite has one writer at a time, and no connection to lose.")
-    return database

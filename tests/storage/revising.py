@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import pytest
 from sqlalchemy import Engine, inspect
 
 import geneva_drive as gd
@@ -14,6 +16,19 @@ from geneva_drive.storage.schema.keys import KeyType
 _PRINTED: dict[tuple[str, KeyType], list[str]] = {}
 # By the statements that made it: the tables of a MySQL database, as the server writes them.
 _DUMPS: dict[tuple[str, ...], list[str]] = {}
+
+
+def half_way(counts: Iterable[int]) -> pytest.MarkDecorator:
+    """Leave a migration half way, after each `count` of statements.
+
+    PostgreSQL migrates in one transaction, so that only a person who runs the printed statements
+    one by one can leave it half way: there, one place stands for all.
+    """
+    elsewhere = pytest.mark.databases("sqlite", "mysql")
+    return pytest.mark.parametrize(
+        "count",
+        [count if count == 1 else pytest.param(count, marks=elsewhere) for count in counts],
+    )
 
 
 @dataclass(frozen=True)

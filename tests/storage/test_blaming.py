@@ -19,9 +19,8 @@ def test_a_constraint_blames_the_value(geneva: gd.Drive) -> None:
     assert geneva.store.database.trouble_of(caught.value) is Trouble.VALUE
 
 
-def test_a_query_that_was_canceled_blames_nobody(geneva: gd.Drive, database: str) -> None:
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL cancels a query that takes too long.")
+@pytest.mark.databases("postgresql")  # only PostgreSQL cancels a query that takes too long
+def test_a_query_that_was_canceled_blames_nobody(geneva: gd.Drive) -> None:
     with geneva.engine.begin() as connection:
         connection.execute(text("SET LOCAL statement_timeout = 10"))
         with pytest.raises(DBAPIError) as caught:

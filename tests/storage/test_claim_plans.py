@@ -49,7 +49,9 @@ def wish(queues: list[str] | None = None) -> ClaimRequest:
 
 def claim(drive: gd.Drive, wanted: ClaimRequest) -> list[Any]:
     store = drive.store
-    taken = store.write_at_once(lambda connection: store.executions.claim(connection, wanted))
+    taken = store.write_at_once(
+        lambda connection: store.database.dialect.claim(connection, store.tables, wanted)
+    )
     return [execution.id for execution, _ in taken]
 
 
@@ -104,12 +106,12 @@ def test_what_came_last_into_a_lane_is_read_from_its_index(
     assert not PASSES_OVER_MANY.search(found)
 
 
+# Only PostgreSQL plans a prepared statement again if it expects to gain by it.
+@pytest.mark.databases("postgresql")
 @QUEUES
 def test_a_claim_is_planned_once_and_not_each_time(
-    geneva: gd.Drive, crowd: list[Any], database: str, queues: list[str] | None
+    geneva: gd.Drive, crowd: list[Any], queues: list[str] | None
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL plans a prepared statement again if it expects to gain by it.")
     for _ in range(20):
         claim(geneva, wish(queues))
 
@@ -151,13 +153,13 @@ def task(geneva: gd.Drive) -> type[gd.Workflow[Any]]:
     return Task
 
 
+# Its plans are made without knowing the values: see below.
+@pytest.mark.databases("sqlite", "mysql")
 @SIZES
 @pytest.mark.usefixtures("crowd")
 def test_a_completion_finds_its_rows_by_their_keys(
-    geneva: gd.Drive, database: str, task: type[gd.Workflow[Any]], count: int
+    geneva: gd.Drive, task: type[gd.Workflow[Any]], count: int
 ) -> None:
-    if database == "postgresql":
-        pytest.skip("Its plans are made without knowing the values: see below.")
     for _ in range(count - 1):
         task.create()
     with noted(geneva.engine) as statements:
@@ -180,12 +182,11 @@ def test_what_was_claimed_under_a_token_is_found_by_who_holds_it(geneva: gd.Driv
     assert "step_executions_held" in plan(geneva, *statements[-1])
 
 
+@pytest.mark.databases("mysql")  # only MySQL and MariaDB lock the rows that an index passes over
 def test_executions_are_moved_by_their_ids_and_not_by_their_tokens(
     geneva: gd.Drive, rows: Rows, database: str
 ) -> None:
     """By a token, a recovery would wait for all that a frozen worker had claimed under it."""
-    if database != "mysql":
-        pytest.skip("Only MySQL and MariaDB lock the rows that an index passes over.")
     store, held = geneva.store, {"state": "in_progress", "claimable": False, "worker_id": "w"}
     rows.crowd(doublings=8)
     ids = [rows.due(**held, claim_token=token) for token in ["t", "u"] * 20]
@@ -220,13 +221,13 @@ def test_attempts_at_nodes_of_several_workflows_are_found_by_their_keys(
     assert not READS_ALL.search(plan(geneva, *looks[-1]))
 
 
+# Only PostgreSQL keeps a plan that it made without knowing the values.
+@pytest.mark.databases("postgresql")
 @SIZES
 @pytest.mark.usefixtures("crowd")
 def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
-    geneva: gd.Drive, database: str, task: type[gd.Workflow[Any]], count: int
+    geneva: gd.Drive, task: type[gd.Workflow[Any]], count: int
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL keeps a plan that it made without knowing the values.")
     for _ in range(count - 1):
         task.create()
     store = geneva.store
@@ -241,16 +242,16 @@ def test_a_plan_that_is_kept_reads_no_table_from_end_to_end(
 
 
 @pytest.fixture
-def emptied(geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def emptied(geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables that the server knows to be empty; one connection is kept, and renewed at each use."""
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL keeps a plan that it made when the tables were smaller.")
     monkeypatch.setattr(f"{KEEPING}._FIRST_RENEWAL", 0.0)
     monkeypatch.setattr(f"{KEEPING}._FRESH_SECONDS", 600.0)
     with geneva.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE"))
 
 
+# Only PostgreSQL keeps a plan that it made when the tables were smaller.
+@pytest.mark.databases("postgresql")
 @pytest.mark.usefixtures("emptied")
 def test_a_claims_plan_for_empty_tables_is_not_kept_as_they_grow(
     geneva: gd.Drive, rows: Rows
@@ -265,6 +266,8 @@ def test_a_claims_plan_for_empty_tables_is_not_kept_as_they_grow(
     assert "Seq Scan" not in kept_plan(geneva, "lanes AS")
 
 
+# Only PostgreSQL keeps a plan that it made when the tables were smaller.
+@pytest.mark.databases("postgresql")
 @pytest.mark.usefixtures("emptied")
 def test_a_completions_plan_for_small_tables_is_not_kept_as_they_grow(
     geneva: gd.Drive, rows: Rows, task: type[gd.Workflow[Any]]
@@ -303,11 +306,10 @@ def scans(connection: Connection) -> int:
     return int(found.scalar_one())
 
 
+@pytest.mark.databases("postgresql")  # the others count by themselves
 def test_a_table_that_grew_by_thousands_is_counted_without_waiting_for_anybody(
-    geneva: gd.Drive, database: str
+    geneva: gd.Drive,
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("The others count by themselves.")
     built = gd.DynamicWorkflow()
     built.fan_out(range(5_000), name="node_{}", job=idle)
     with geneva.engine.begin() as other:

@@ -40,7 +40,7 @@ def wish(
 def claim(drive: gd.Drive, wanted: ClaimRequest | None = None) -> list[ExecutionRecord]:
     store = drive.store
     taken = store.write_at_once(
-        lambda connection: store.executions.claim(connection, wanted or wish())
+        lambda connection: store.database.dialect.claim(connection, store.tables, wanted or wish())
     )
     return [execution for execution, _ in taken]
 
@@ -125,8 +125,9 @@ def test_a_suspended_execution_is_claimed_again(geneva: gd.Drive, rows: Rows) ->
     assert ids(claim(geneva)) == [execution_id]
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_rows_that_another_transaction_has_locked_are_passed_over(
-    server_database: str, geneva: gd.Drive, rows: Rows
+    geneva: gd.Drive, rows: Rows
 ) -> None:
     locked, free, also_free = rows.due(), rows.due(), rows.due()
     table = rows.tables.step_executions
@@ -139,14 +140,13 @@ def test_rows_that_another_transaction_has_locked_are_passed_over(
     assert ids(claim(geneva)) == [locked]
 
 
-def test_a_claim_locks_no_more_than_it_takes(geneva: gd.Drive, rows: Rows, database: str) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has no row locks.")
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has no row locks
+def test_a_claim_locks_no_more_than_it_takes(geneva: gd.Drive, rows: Rows) -> None:
     made = [rows.due() for _ in range(6)]
     store = geneva.store
 
     with geneva.engine.connect() as connection:
-        taken = store.executions.claim(connection, wish(limit=2))
+        taken = store.database.dialect.claim(connection, store.tables, wish(limit=2))
         by_others = claim(geneva, wish(token="t2"))
         connection.commit()
 
@@ -178,7 +178,7 @@ def test_a_claim_that_is_rolled_back_leaves_the_execution_to_others(
     store = geneva.store
 
     with geneva.engine.connect() as connection:
-        [(taken, _)] = store.executions.claim(connection, wish(limit=1))
+        [(taken, _)] = store.database.dialect.claim(connection, store.tables, wish(limit=1))
         connection.rollback()
 
     assert taken.id == execution_id
@@ -242,16 +242,8 @@ def test_the_most_urgent_priority_is_that_of_what_is_served(
     assert top == expected
 
 
-@pytest.fixture
-def named_by_key(database: str) -> str:
-    if database != "postgresql":
-        pytest.skip("Elsewhere nobody names what it has started.")
-    return database
-
-
-def test_a_claim_by_name_takes_that_one_alone(
-    named_by_key: str, geneva: gd.Drive, rows: Rows
-) -> None:
+@pytest.mark.databases("postgresql")
+def test_a_claim_by_name_takes_that_one_alone(geneva: gd.Drive, rows: Rows) -> None:
     urgent, named = rows.due(priority=5), rows.due(queue="mail")
 
     claimed = claim(geneva, wish(named=named, queues=["default", "mail"], token="t7"))
@@ -262,6 +254,7 @@ def test_a_claim_by_name_takes_that_one_alone(
     assert claim(geneva, wish(named=named)) == []
 
 
+@pytest.mark.databases("postgresql")
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
@@ -272,7 +265,6 @@ def test_a_claim_by_name_takes_that_one_alone(
     ids=["another type", "another queue", "not due yet"],
 )
 def test_a_claim_by_name_takes_nothing_that_the_worker_does_not_serve(
-    named_by_key: str,
     geneva: gd.Drive,
     rows: Rows,
     changes: dict[str, Any],
@@ -284,7 +276,8 @@ def test_a_claim_by_name_takes_nothing_that_the_worker_does_not_serve(
     assert claim(geneva, wish(named=named, **wanted)) == []
 
 
-def test_a_claim_by_name_waits_for_nobody(named_by_key: str, geneva: gd.Drive, rows: Rows) -> None:
+@pytest.mark.databases("postgresql")
+def test_a_claim_by_name_waits_for_nobody(geneva: gd.Drive, rows: Rows) -> None:
     named = rows.due()
     table = rows.tables.step_executions
     with geneva.engine.begin() as another:

@@ -148,6 +148,7 @@ def test_entities_in_the_order_of_a_column_of_any_type_come_once(
         assert_each_once_from_anywhere(geneva, select(Thing))
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(
     ("column_type", "stored"),
     [
@@ -162,7 +163,7 @@ def test_entities_in_the_order_of_a_column_of_any_type_come_once(
     ids=["scale", "small", "large", "moments", "fractions", "times", "uuids"],
 )
 def test_what_sqlite_holds_in_another_form_than_the_type_writes_comes_once(
-    column_type: Any, stored: str, geneva: gd.Drive, sqlite_database: str
+    column_type: Any, stored: str, geneva: gd.Drive
 ) -> None:
     with table(geneva, column_type, [None]) as things:
         with geneva.engine.begin() as connection:
@@ -176,6 +177,7 @@ def test_a_value_that_is_written_as_it_was_read_keeps_its_type(geneva: gd.Drive)
         assert walk(geneva, select(things))[0] == (1, (Decimal("1.50"), 1))
 
 
+@pytest.mark.databases("postgresql")  # types of PostgreSQL
 @pytest.mark.parametrize(
     ("declared", "real", "values"),
     [
@@ -187,10 +189,8 @@ def test_a_value_that_is_written_as_it_was_read_keeps_its_type(geneva: gd.Drive)
     ids=["citext", "char", "real", "nan"],
 )
 def test_a_type_of_postgresql_that_is_declared_as_another_loses_nothing(
-    declared: Any, real: str, values: list[Any], geneva: gd.Drive, database: str
+    declared: Any, real: str, values: list[Any], geneva: gd.Drive
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("Types of PostgreSQL.")
     with table(geneva, declared, values) as things:
         with geneva.engine.begin() as connection:
             connection.execute(text("CREATE EXTENSION IF NOT EXISTS citext"))
@@ -199,11 +199,10 @@ def test_a_type_of_postgresql_that_is_declared_as_another_loses_nothing(
         assert_each_once_from_anywhere(geneva, select(things))
 
 
+@pytest.mark.databases("postgresql")  # a type of PostgreSQL
 def test_an_interval_of_years_is_refused_for_its_days_are_counted_otherwise(
-    geneva: gd.Drive, database: str
+    geneva: gd.Drive,
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("A type of PostgreSQL.")
     with table(geneva, Interval(), [timedelta(days=3)]) as things:
         with geneva.engine.begin() as connection:
             connection.execute(text("UPDATE keyset_things SET value = '2 years'"))
@@ -212,9 +211,8 @@ def test_an_interval_of_years_is_refused_for_its_days_are_counted_otherwise(
             walk(geneva, select(things))
 
 
-def test_sets_are_refused_before_the_body_runs(geneva: gd.Drive, database: str) -> None:
-    if database != "mysql":
-        pytest.skip("A type of MySQL.")
+@pytest.mark.databases("mysql")  # a type of MySQL
+def test_sets_are_refused_before_the_body_runs(geneva: gd.Drive) -> None:
     with (
         table(geneva, mysql.SET("a", "b"), [{"a"}, {"b"}]) as things,
         pytest.raises(InvalidInput) as refusal,

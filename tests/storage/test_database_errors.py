@@ -86,13 +86,14 @@ def test_a_database_that_is_down_is_named(
     assert (str(on_use.value), str(on_migration.value)) == (message, message)
 
 
+@pytest.mark.databases("postgresql", "mysql")
 @pytest.mark.parametrize(
     "wrong",
     [{"password": "wrong", "username": "nobody_such"}, {"database": "nobody_such"}],
     ids=str,
 )
 def test_a_server_that_turns_us_away_is_named(
-    wrong: dict[str, Any], server_database: str, geneva: gd.Drive, open_drive: OpenDrive
+    wrong: dict[str, Any], geneva: gd.Drive, open_drive: OpenDrive
 ) -> None:
     drive = open_drive(geneva.engine.url.set(**wrong))
 
@@ -160,7 +161,7 @@ def test_a_read_only_database_is_not_migrated(
 
 
 def test_a_file_that_stops_being_a_database_is_told_at_once(
-    sqlite_database: str, tmp_path: Path, open_drive: OpenDrive
+    tmp_path: Path, open_drive: OpenDrive
 ) -> None:
     file = tmp_path / "geneva.db"
     drive = open_drive(f"sqlite:///{file}")
@@ -173,9 +174,7 @@ def test_a_file_that_stops_being_a_database_is_told_at_once(
         store.write(lambda connection: store.workers.forget(connection, ["nobody"]))
 
 
-def test_a_file_that_is_not_a_database_is_named(
-    sqlite_database: str, tmp_path: Path, open_drive: OpenDrive
-) -> None:
+def test_a_file_that_is_not_a_database_is_named(tmp_path: Path, open_drive: OpenDrive) -> None:
     file = tmp_path / "letter.txt"
     file.write_text("Dear reader, " * 1000)
     drive = open_drive(f"sqlite:///{file}")
@@ -190,8 +189,8 @@ def test_a_file_that_is_not_a_database_is_named(
     assert file.read_text() == "Dear reader, " * 1000
 
 
+@pytest.mark.databases("sqlite")
 def test_a_busy_sqlite_file_is_waited_for_and_then_named(
-    sqlite_database: str,
     geneva_database_url: str,
     geneva: gd.Drive,
     rows: Rows,
@@ -220,8 +219,9 @@ def test_a_busy_sqlite_file_is_waited_for_and_then_named(
     assert Greeting.using(drive).create().state == "ready"
 
 
+@pytest.mark.databases("sqlite")
 def test_a_thread_that_writes_for_too_long_is_named(
-    sqlite_database: str, geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = geneva.store
     writing, done = threading.Event(), threading.Event()
@@ -287,9 +287,8 @@ def test_an_error_that_a_caller_may_expect_is_left_as_it_is(geneva: gd.Drive, ro
     assert rows.count(rows.tables.workers) == 0
 
 
+@pytest.mark.databases("sqlite")  # only SQLite can be told how much space there is
 def test_a_full_disk_is_named_and_nothing_is_written(geneva: gd.Drive, rows: Rows) -> None:
-    if geneva.engine.dialect.name != "sqlite":
-        pytest.skip("Only SQLite can be told how much space there is.")
 
     class Greeting(gd.Workflow):
         @gd.step

@@ -93,8 +93,9 @@ def test_two_drives_share_a_users_engine(
 
 
 # SQLAlchemy's manual advises this for SQLite; see "transactional DDL" there.
+@pytest.mark.databases("sqlite")
 def test_a_users_engine_that_begins_by_itself_is_used(
-    sqlite_database: str, empty_database_url: str, open_engine: OpenEngine
+    empty_database_url: str, open_engine: OpenEngine
 ) -> None:
     engine = open_engine(empty_database_url)
 
@@ -145,9 +146,10 @@ def test_a_users_session_may_read_write_and_read_while_others_write(geneva: gd.D
     assert (before, between, Greeting.ready().count()) == (0, 1, 2)
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize(("durability", "expected"), [("normal", 1), ("full", 2)])
 def test_sqlite_writes_as_durably_as_is_asked(
-    durability: str, expected: int, sqlite_database: str, empty_database_url: str
+    durability: str, expected: int, empty_database_url: str
 ) -> None:
     drive = gd.Drive(empty_database_url, sqlite_durability=durability)
 

@@ -15,7 +15,12 @@ NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 def test_the_general_insert_leaves_empty_what_the_fast_completions_leave_out() -> None:
     workflow = WorkflowRecord(1, "Order", WorkflowState.READY, created_at=NOW, updated_at=NOW)
     following = NewExecution(
-        step_name="ship", signature="abc", queue="default", priority=0, scheduled_for=NOW
+        step_name="ship",
+        node_id="ship",
+        signature="abc",
+        queue="default",
+        priority=0,
+        scheduled_for=NOW,
     )
 
     row = new_execution_values(workflow, following, 1, NOW)

@@ -159,12 +159,13 @@ def test_one_that_never_rests_is_renewed_less_and_less_often(keeper: _Keeper) ->
     assert set(keeper.renewed) == {first}
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_one_that_died_while_it_rested_is_replaced_without_anybody_noticing(
-    server_database: str, keeper: _Keeper, geneva: gd.Drive, caplog: pytest.LogCaptureFixture
+    database: str, keeper: _Keeper, geneva: gd.Drive, caplog: pytest.LogCaptureFixture
 ) -> None:
     dead = keeper.own_id()
     with geneva.engine.connect() as administrator:
-        administrator.execute(text(KILL[server_database].format(dead)))
+        administrator.execute(text(KILL[database].format(dead)))
     keeper.seconds.now += 1.1
 
     assert keeper.own_id() != dead
@@ -187,8 +188,9 @@ def test_a_drive_keeps_a_connection_of_an_engine_of_its_own(
     assert first.closed
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_drive_keeps_two_however_many_threads_write_at_once(
-    server_database: str, geneva: gd.Drive, open_drive: OpenDrive
+    geneva: gd.Drive, open_drive: OpenDrive
 ) -> None:
     drive = open_drive(geneva.engine.url)
     store = drive.store

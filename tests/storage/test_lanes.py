@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest.mock import ANY
 
+import pytest
+
 import geneva_drive as gd
 from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken
 from geneva_drive.storage.schema.records import UNREAD
@@ -33,7 +35,9 @@ def claim(
         now=NOW,
         named=named,
     )
-    return store.write_at_once(lambda connection: store.executions.claim(connection, wish))
+    return store.write_at_once(
+        lambda connection: store.database.dialect.claim(connection, store.tables, wish)
+    )
 
 
 def ids(taken: Sequence[Taken]) -> list[Any]:
@@ -158,16 +162,15 @@ def test_a_worker_that_serves_nothing_claims_nothing(geneva: gd.Drive, rows: Row
     assert claim(geneva, "Signup", queues=[], limit=5) == []
 
 
-def test_what_another_is_taking_right_now_is_passed_over(
-    server_database: str, geneva: gd.Drive, rows: Rows
-) -> None:
+@pytest.mark.databases("postgresql", "mysql")
+def test_what_another_is_taking_right_now_is_passed_over(geneva: gd.Drive, rows: Rows) -> None:
     made = [rows.due(type=name) for _ in range(4) for name in ("Mail", "Bill")]
     wish = ClaimRequest(
         worker_id="v", claim_token="u", types=["Bill", "Mail"], queues=None, limit=3, now=NOW
     )
 
     with geneva.engine.begin() as other:
-        first = geneva.store.executions.claim(other, wish)
+        first = geneva.store.database.dialect.claim(other, geneva.store.tables, wish)
         second = claim(geneva, "Bill", "Mail", limit=3)
 
     assert ids(first) == made[:3]

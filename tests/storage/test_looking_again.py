@@ -13,10 +13,7 @@ SUICIDE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _on_a_server(database: str) -> None:
-    if database not in SUICIDE:
-        pytest.skip("SQLite has no connection to lose.")
+pytestmark = pytest.mark.databases("postgresql", "mysql")  # SQLite has no connection to lose
 
 
 def test_a_look_whose_connection_dies_is_repeated(geneva: gd.Drive, database: str) -> None:

@@ -22,7 +22,7 @@ from geneva_drive.storage.schema.revisions import HEAD, REVISIONS
 from geneva_drive.storage.schema.tables import Tables
 from geneva_drive.testing import speedrun
 from tests.storage.conftest import OpenDrive, prepare
-from tests.storage.revising import Revision, create_tables, printed_statements, run
+from tests.storage.revising import Revision, create_tables, half_way, printed_statements, run
 from tests.storage.rows import NOW, Rows
 from tests.storage.schema import describe
 
@@ -229,8 +229,9 @@ def test_of_two_processes_that_migrate_at_once_one_does_and_both_succeed(
     assert sorted(inspect(open_drive(empty_database_url).engine).get_table_names()) == TABLES
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_migration_that_waits_too_long_for_another_says_so(
-    server_database: str,
+    database: str,
     empty_database_url: str,
     open_drive: OpenDrive,
     monkeypatch: pytest.MonkeyPatch,
@@ -240,7 +241,7 @@ def test_a_migration_that_waits_too_long_for_another_says_so(
     lock = {
         "postgresql": "SELECT pg_advisory_xact_lock(7046029254386353)",
         "mysql": "SELECT GET_LOCK(CONCAT('geneva_drive_', SHA1(DATABASE())), 0)",
-    }[server_database]
+    }[database]
 
     with other.engine.connect() as holder:
         holder.execute(text(lock))
@@ -255,8 +256,8 @@ def test_a_migration_that_waits_too_long_for_another_says_so(
     assert drive.migrate() == (None, HEAD)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_migration_of_a_busy_sqlite_file_says_so(
-    sqlite_database: str,
     empty_database_url: str,
     open_drive: OpenDrive,
     open_engine: Callable[..., Engine],
@@ -395,11 +396,11 @@ def half_migrate(drive: gd.Drive, count: int) -> None:
     run(drive.engine, printed_statements(drive)[:count])
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 12])
+@half_way([1, 2, 7, 12])
 def test_a_migration_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     half_migrate(drive, count)
 
     assert drive.migrate() == (None, HEAD)
@@ -453,15 +454,17 @@ def test_a_database_of_the_first_revision_is_upgraded_with_its_rows(
     wish = ClaimRequest(
         worker_id="w", claim_token="t", types=["Signup"], queues={"default": 9}, limit=9, now=NOW
     )
-    taken = drive.store.write_at_once(lambda c: drive.store.executions.claim(c, wish))
+    taken = drive.store.write_at_once(
+        lambda c: drive.store.database.dialect.claim(c, drive.store.tables, wish)
+    )
     assert [execution.id for execution, _ in taken] == [due[1], due[0], due[2]]
 
 
-@pytest.mark.parametrize("count", [1, 3, 4, 9])
+@half_way([1, 3, 4, 9])
 def test_an_upgrade_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     statements = migrate_to_the_first(drive)
     run(drive.engine, statements[:count])
 

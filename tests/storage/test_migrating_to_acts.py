@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 from geneva_drive.storage.schema import revisions
 from geneva_drive.storage.schema.records import AuditRecord
 from tests.storage.conftest import OpenDrive
-from tests.storage.revising import Revision, create_tables, run
+from tests.storage.revising import Revision, create_tables, half_way, run
 from tests.storage.schema import describe
 
 PRESENT = Revision("0017")
@@ -40,11 +39,11 @@ def test_a_migration_to_acts_keeps_the_entries_of_workflows(
     assert entries == [AuditRecord(command="pause", actor="ann", reason="strike", at=AT)]
 
 
-@pytest.mark.parametrize("count", [1, 3, 4, 5])
+@half_way([1, 3, 4, 5])
 def test_a_migration_to_acts_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     run(drive.engine, this[:-1][:count])  # the last one says that it is done

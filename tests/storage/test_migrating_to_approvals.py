@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
@@ -13,7 +12,7 @@ from geneva_drive.storage.schema import revisions
 from geneva_drive.testing import drain
 from tests.approving import Decision, asked
 from tests.storage.conftest import OpenDrive
-from tests.storage.revising import Revision, create_tables, run
+from tests.storage.revising import Revision, create_tables, half_way, run
 from tests.storage.schema import describe
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -68,11 +67,11 @@ def test_workflows_that_are_under_way_go_on_behind_the_migration_and_may_wait(
 
 # Columns, indexes and tables are each added if they are missing: after these statements, one kind
 # is there in part.
-@pytest.mark.parametrize("count", [1, 2, 5, 12])
+@half_way([1, 2, 5, 12])
 def test_a_migration_to_approvals_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     run(drive.engine, this[:-1][:count])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.storage.schema import revisions
 from geneva_drive.testing import drain
 from tests.storage.conftest import OpenDrive
-from tests.storage.revising import Revision, create_tables, run
+from tests.storage.revising import Revision, create_tables, half_way, run
 from tests.storage.schema import describe
 
 NOW = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -62,11 +61,11 @@ def test_a_step_that_is_under_way_may_be_resumable_behind_the_migration(
     assert (execution.state, execution.completed_iterations) == ("completed", 3)
 
 
-@pytest.mark.parametrize("count", range(9))
+@half_way(range(9))
 def test_a_migration_to_iterations_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     run(drive.engine, this[:-1][:count])

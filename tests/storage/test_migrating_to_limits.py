@@ -13,7 +13,7 @@ import geneva_drive as gd
 from geneva_drive.storage.schema import revisions
 from geneva_drive.testing import drain
 from tests.storage.conftest import OpenDrive
-from tests.storage.revising import Revision, create_tables, run
+from tests.storage.revising import Revision, create_tables, half_way, run
 from tests.storage.rows import Rows
 from tests.storage.schema import describe
 
@@ -60,11 +60,11 @@ def test_workflows_that_are_under_way_go_on_behind_the_migration(
     assert Greeting.using(drive).finished().ids() == [1]
 
 
-@pytest.mark.parametrize("count", range(8))
+@half_way(range(8))
 def test_a_migration_to_limits_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     run(drive.engine, this[:-1][:count])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.storage.schema import revisions
 from tests.storage.conftest import OpenDrive
-from tests.storage.revising import Revision, create_tables, run
+from tests.storage.revising import Revision, create_tables, half_way, run
 from tests.storage.schema import describe
 
 PRESENT = Revision("0008")
@@ -38,11 +37,11 @@ def test_a_workflow_from_before_the_migration_was_started_by_none(
     assert gd.Workflow.using(drive).find(1).started_by is None
 
 
-@pytest.mark.parametrize("count", range(2))
+@half_way(range(2))
 def test_a_migration_to_starters_that_died_half_way_is_done_again(
-    count: int, half_way_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
+    count: int, empty_database_url: str, whole_schema: dict[str, Any], open_drive: OpenDrive
 ) -> None:
-    drive = open_drive(half_way_database_url)
+    drive = open_drive(empty_database_url)
     former, this = PRESENT.statements_of(drive)
     create_tables(drive.engine, former)
     assert len(this) == 2  # the column, and the version

@@ -155,9 +155,8 @@ def test_two_that_lock_the_same_workflows_in_opposite_order_both_succeed_at_once
     assert sorted(calls) == ["down"] * 10 + ["up"] * 10
 
 
-def test_a_locked_workflow_makes_others_wait(
-    server_database: str, geneva: gd.Drive, rows: Rows
-) -> None:
+@pytest.mark.databases("postgresql", "mysql")
+def test_a_locked_workflow_makes_others_wait(geneva: gd.Drive, rows: Rows) -> None:
     store, workflow_id = geneva.store, rows.workflow()
     table = rows.tables.workflows
     free = select(table.c.id).with_for_update(skip_locked=True)

@@ -19,10 +19,7 @@ READS_MANY = re.compile(r"SCAN geneva_drive|TEMP B-TREE|BLOOM|AUTOMATIC|workflow
 COUNTS = pytest.mark.parametrize("count", [1, 10, 100, 500])
 
 
-@pytest.fixture(autouse=True)
-def _sqlite(database: str) -> None:
-    if database != "sqlite":
-        pytest.skip("The others count by themselves.")
+pytestmark = pytest.mark.databases("sqlite")  # the others count by themselves
 
 
 def end(drive: gd.Drive, count: int, outcome: StepOutcome) -> list[tuple[str, Any]]:

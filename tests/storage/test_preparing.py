@@ -11,6 +11,7 @@ from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 
 
+@pytest.mark.databases("postgresql")  # only psycopg prepares statements
 @pytest.mark.parametrize(
     ("query", "expected"),
     [({}, 5), ({"prepare_threshold": "0"}, 0), ({"prepare_threshold": "none"}, None)],
@@ -18,12 +19,9 @@ from tests.storage.conftest import OpenDrive
 def test_a_url_says_after_how_many_uses_to_prepare_a_statement(
     query: dict[str, str],
     expected: int | None,
-    database: str,
     geneva_database_url: str,
     open_drive: OpenDrive,
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("Only psycopg prepares statements.")
     drive = open_drive(with_query(geneva_database_url, **query))
 
     with drive.engine.connect() as connection:

@@ -79,9 +79,8 @@ def test_pruning_goes_on_until_nothing_is_left(geneva: gd.Drive, rows: Rows) -> 
     assert rows.count(rows.tables.workflows) == 1
 
 
-def test_a_workflow_that_somebody_holds_is_left_for_later(
-    server_database: str, geneva: gd.Drive, rows: Rows
-) -> None:
+@pytest.mark.databases("postgresql", "mysql")
+def test_a_workflow_that_somebody_holds_is_left_for_later(geneva: gd.Drive, rows: Rows) -> None:
     held = rows.workflow(state="finished", finished_at=NOW - DAY)
     rows.workflow(state="finished", finished_at=NOW - DAY)
 

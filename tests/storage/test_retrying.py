@@ -17,17 +17,18 @@ from tests.storage.rows import NOW, Rows
 
 OWN_ID = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}
 KILL = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}
+ON_A_SERVER = pytest.mark.databases("postgresql", "mysql")  # SQLite has no connection to lose
 WORKER = {"name": "w", "signatures": "{}", "started_at": NOW, "heartbeat_at": NOW}
 
 
 @pytest.fixture
-def kill(server_database: str, geneva: gd.Drive, open_engine: Callable[..., Engine]) -> Any:
+def kill(database: str, geneva: gd.Drive, open_engine: Callable[..., Engine]) -> Any:
     """Let the server end a connection, as an administrator would."""
     other = open_engine(geneva.engine.url)
 
     def end(own_id: int) -> None:
         with other.connect() as administrator:
-            administrator.execute(text(KILL[server_database].format(own_id)))
+            administrator.execute(text(KILL[database].format(own_id)))
 
     return end
 
@@ -38,8 +39,9 @@ def own_id(connection: Connection) -> int:
     return found
 
 
+@ON_A_SERVER
 def test_of_two_transactions_in_a_deadlock_the_victim_is_done_again(
-    server_database: str, geneva: gd.Drive, rows: Rows
+    geneva: gd.Drive, rows: Rows
 ) -> None:
     store = geneva.store
     made = [rows.workflow(), rows.workflow()]
@@ -65,6 +67,7 @@ def test_of_two_transactions_in_a_deadlock_the_victim_is_done_again(
     assert queues == [victim, victim]
 
 
+@ON_A_SERVER
 def test_a_connection_lost_during_the_work_is_replaced_and_the_work_done_again(
     kill: Callable[[int], None], geneva: gd.Drive, rows: Rows
 ) -> None:
@@ -84,6 +87,7 @@ def test_a_connection_lost_during_the_work_is_replaced_and_the_work_done_again(
         assert connection.scalars(select(rows.tables.workers.c.id)).all() == ["w2"]
 
 
+@ON_A_SERVER
 def test_a_connection_that_died_in_the_pool_is_replaced(
     kill: Callable[[int], None], geneva: gd.Drive
 ) -> None:
@@ -98,8 +102,9 @@ def test_a_connection_that_died_in_the_pool_is_replaced(
     assert geneva.store.write(own_id) == fresh
 
 
+@ON_A_SERVER
 def test_a_connection_lost_during_commit_is_told_and_the_work_not_repeated(
-    kill: Callable[[int], None], server_database: str, geneva: gd.Drive, rows: Rows
+    kill: Callable[[int], None], geneva: gd.Drive, rows: Rows
 ) -> None:
     tries: list[int] = []
 
@@ -154,6 +159,7 @@ def test_work_inside_a_joined_transaction_is_its_owners_to_commit(
     assert [worker.id for worker in geneva.workers] == ["w1"]
 
 
+@ON_A_SERVER
 def test_a_kept_connection_that_was_ended_while_it_rested_is_replaced(
     kill: Callable[[int], None], geneva: gd.Drive, rows: Rows
 ) -> None:

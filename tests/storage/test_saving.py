@@ -100,11 +100,12 @@ def test_a_users_own_engine_is_not_held_on_to(
     assert _saved(rows, key) == ("1", 1, None)
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_connection_that_died_costs_a_checkpoint_nothing_and_logs_no_error(
     geneva: gd.Drive,
     rows: Rows,
     open_drive: OpenDrive,
-    server_database: str,
+    database: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = open_drive(geneva.engine.url).store
@@ -114,10 +115,10 @@ def test_a_connection_that_died_costs_a_checkpoint_nothing_and_logs_no_error(
     kill = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}
 
     with store.database.driver as cursor:
-        cursor.execute(own_id[server_database])
+        cursor.execute(own_id[database])
         [[number]] = cursor.fetchall()
     with geneva.engine.connect() as administrator:
-        administrator.execute(text(kill[server_database].format(number)))
+        administrator.execute(text(kill[database].format(number)))
 
     assert store.checkpoint_writer.save([_at(key, "2", 2)]) == [True]
     assert _saved(rows, key) == ("2", 2, None)
@@ -186,8 +187,9 @@ def test_an_error_reaches_everybody_whose_position_was_in_the_group(
     assert [type(error) for error in errors] == [InterruptedError] * 4
 
 
+@pytest.mark.databases("postgresql", "mysql")
 def test_a_database_that_is_away_is_said_to_be(
-    geneva: gd.Drive, rows: Rows, open_drive: OpenDrive, server_database: str
+    geneva: gd.Drive, rows: Rows, open_drive: OpenDrive
 ) -> None:
     drive = open_drive(geneva.engine.url)
     store, key = drive.store, _running(rows)

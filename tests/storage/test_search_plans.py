@@ -169,7 +169,7 @@ def test_the_walk_for_orphans_goes_on_where_it_was(geneva: gd.Drive, database: s
     assert not READS_EXECUTIONS.search(orphans)
 
 
-@pytest.mark.parametrize("database", ["sqlite"])  # the others know how few graphs there are
+@pytest.mark.databases("sqlite")  # the others know how few graphs there are
 def test_what_stored_graphs_need_is_found_by_the_graphs(geneva: gd.Drive) -> None:
     needs = geneva.store.requirements
     stored = [*needs.jobs(), *needs.methods(), *needs.lost_nodes()]

@@ -19,7 +19,7 @@ from geneva_drive.storage.dialects.postgresql.prepared import PreparedStatements
 from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 
-pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+pytestmark = pytest.mark.databases("postgresql")
 
 
 class Seen(list[str]):

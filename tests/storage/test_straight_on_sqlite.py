@@ -13,7 +13,7 @@ import geneva_drive as gd
 from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.connection_options import STRAIGHT_OPTION
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.databases("sqlite")
 
 
 @pytest.fixture

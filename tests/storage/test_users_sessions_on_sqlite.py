@@ -7,11 +7,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 
-
-@pytest.fixture(autouse=True)
-def _on_sqlite(database: str) -> None:
-    if database != "sqlite":
-        pytest.skip("Only SQLite has a single writer.")
+pytestmark = pytest.mark.databases("sqlite")  # only it has a single writer
 
 
 @pytest.mark.parametrize(

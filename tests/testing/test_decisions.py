@@ -228,8 +228,8 @@ def test_a_speedrun_decides_again_if_an_approval_asks_again(geneva: gd.Drive) ->
 
 
 NO_APPROVAL = (
-    "speedrun(decisions=...) names {}, which is no approval of test_decisions.Claim or its child "
-    "workflows. These have: 'close', 'manager_approval'."
+    "speedrun(decisions=...) names {}, which is not an approval of test_decisions.Claim or its "
+    "child workflows. These have: 'close', 'manager_approval'."
 )
 PARTS = "choice, by, comment, data"
 
@@ -281,7 +281,7 @@ def test_a_workflow_without_approvals_takes_no_decisions(geneva: gd.Drive) -> No
         speedrun(Plain.create(), decisions={"work": "approve"})
 
     assert str(refusal.value) == (
-        "speedrun(decisions=...) names 'work', which is no approval of Plain or its child "
+        "speedrun(decisions=...) names 'work', which is not an approval of Plain or its child "
         "workflows. None of these has any."
     )
 

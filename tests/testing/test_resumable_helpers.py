@@ -151,7 +151,7 @@ def test_a_held_loop_cannot_be_performed(geneva: gd.Drive) -> None:
         perform_step_inline(workflow)
 
     assert str(refusal.value) == (
-        f"<Import workflow {workflow.id}: paused> is held, so its step cannot be performed."
+        f"<Import workflow {workflow.id}: paused> is paused, so its step cannot be performed."
     )
 
 

@@ -176,7 +176,7 @@ def test_a_held_step_is_not_performed(geneva: gd.Drive) -> None:
         perform_step_inline(workflow)
 
     assert str(refusal.value) == (
-        f"<test_speedrunning.Delivery workflow {workflow.id}: paused> is held, so its step "
+        f"<test_speedrunning.Delivery workflow {workflow.id}: paused> is paused, so its step "
         f"cannot be performed."
     )
 

@@ -161,5 +161,6 @@ def test_a_chart_is_divided_into_whole_minutes(geneva: gd.Drive) -> None:
     with pytest.raises(InvalidInput) as refused:
         geneva.activity("1h", 7)
     assert str(refused.value) == (
-        "activity(): 7 buckets of 1:00:00 are no whole minutes each. Choose another number."
+        "activity(): 1:00:00 cannot be divided into 7 buckets of whole minutes. Choose another "
+        "number of buckets."
     )

@@ -134,11 +134,10 @@ def test_a_commit_that_is_lost_is_made_again(geneva: gd.Drive, make_drive: MakeD
     assert rows_of(task) == BOTH_DONE
 
 
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has no server
 def test_a_connection_that_the_server_kills_during_commit_costs_nothing(
-    geneva: gd.Drive, make_drive: MakeDrive, database: str
+    geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has no server.")
     drive = make_drive(heartbeat_interval="5m", lease="10m")
     bodies: list[str] = []
 

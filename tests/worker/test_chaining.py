@@ -224,13 +224,9 @@ def test_a_worker_that_stops_takes_no_step_along(geneva: gd.Drive) -> None:
     assert rows_of(order) == [("reserve", "completed", "success"), ("ship", "scheduled", None)]
 
 
-def test_a_worker_that_stops_takes_no_step_along_from_a_transaction(
-    geneva: gd.Drive, database: str
-) -> None:
-    if database == "sqlite":
-        pytest.skip(
-            "SQLite's one writer is this body itself: the worker cannot even stop claiming."
-        )
+# SQLite's one writer is this body itself: the worker cannot even stop claiming.
+@pytest.mark.databases("postgresql", "mysql")
+def test_a_worker_that_stops_takes_no_step_along_from_a_transaction(geneva: gd.Drive) -> None:
     begun, release = threading.Event(), threading.Event()
 
     class Order(gd.Workflow):

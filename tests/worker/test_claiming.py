@@ -55,11 +55,10 @@ def test_a_claim_takes_no_more_than_its_limit(geneva: gd.Drive) -> None:
     assert geneva.executions(state="scheduled").count() == 4
 
 
+@pytest.mark.databases("postgresql")  # only PostgreSQL would run the inner query again for each row
 def test_a_claim_keeps_to_its_limit_whatever_plan_the_database_makes(
-    geneva: gd.Drive, make_drive: MakeDrive, database: str
+    geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL would run the inner query again for each row.")
 
     class Task(gd.Workflow):
         @gd.step

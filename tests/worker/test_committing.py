@@ -17,8 +17,8 @@ from geneva_drive.engine.execution.group_commit import commit_endings
 from geneva_drive.engine.transitions.outcome import Returned
 from geneva_drive.worker import committer
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.committer import Pending
-from geneva_drive.worker.flights import Flight
+from geneva_drive.worker.committer import PendingOutcome
+from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer, Stopping
 from geneva_drive.worker.thread_pool import Pool
@@ -66,6 +66,7 @@ class _Group:
         self._performer = Performer(
             drive.environment,
             self._identity,
+            Flights(),
             concurrency=1,
             stopping=Stopping(),
             on_free=lambda: None,
@@ -98,7 +99,7 @@ class _Group:
 
     def _submit(self, flight: Flight) -> None:
         self.kept.append(
-            self._performer.commit(Pending(flight, Returned(), may_chain=self._may_chain))
+            self._performer.commit(PendingOutcome(flight, Returned(), may_chain=self._may_chain))
         )
 
 
@@ -255,6 +256,7 @@ def test_while_an_outcome_is_written_that_nothing_follows_its_room_is_free(
     performer = Performer(
         geneva.environment,
         identity,
+        Flights(),
         concurrency=1,
         stopping=Stopping(),
         on_free=lambda: None,

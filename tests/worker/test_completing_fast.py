@@ -321,11 +321,10 @@ def test_a_workflow_that_was_touched_meanwhile_goes_the_general_way(
     assert written == [None]
 
 
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has one writer
 def test_groups_of_neighbouring_workflows_do_not_deadlock(
-    geneva: gd.Drive, parcels: type[gd.Workflow[Any]], database: str
+    geneva: gd.Drive, parcels: type[gd.Workflow[Any]]
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has one writer.")
     for _ in range(8):
         parcels.create()
     claimed = claim_due(geneva.environment, WORKER, limit=8)
@@ -350,14 +349,12 @@ def test_groups_of_neighbouring_workflows_do_not_deadlock(
     assert written == [4, 4]
 
 
+@pytest.mark.databases("mysql")  # the other servers tell them
 def test_what_follows_is_found_on_a_server_that_does_not_tell_new_ids(
     geneva: gd.Drive,
     parcels: type[gd.Workflow[Any]],
-    database: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if database != "mysql":
-        pytest.skip("The other servers tell them.")
     created = [parcels.create() for _ in range(3)]
     claimed = claim_due(geneva.environment, WORKER, limit=3)
     # MySQL has no INSERT ... RETURNING; MariaDB has.

@@ -17,40 +17,40 @@ from geneva_drive.errors import DatabaseUnavailable
 from geneva_drive.settings import Settings
 from geneva_drive.storage.connections.trouble_log import TroubleLog
 from geneva_drive.worker.housekeeping.duties import do_duties, duties
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.service import Periodic, report_failure
 from tests.worker.watching import wait
 
 
-def made_of(rounds: Iterator[Round]) -> Duty:
-    def do_round(environment: Environment) -> Round:
+def made_of(rounds: Iterator[DutyRound]) -> Duty:
+    def do_round(environment: Environment) -> DutyRound:
         return next(rounds)
 
     return Duty(name="test", every=timedelta(seconds=1), do_round=do_round, max_rounds=2)
 
 
 def test_one_go_ends_after_so_many_rounds(geneva: gd.Drive) -> None:
-    rounds = iter([Round(3, True), Round(4, True), Round(5, True)])
+    rounds = iter([DutyRound(3, True), DutyRound(4, True), DutyRound(5, True)])
 
     assert made_of(rounds).do(geneva.environment) == 7
 
-    assert next(rounds) == Round(5, True)
+    assert next(rounds) == DutyRound(5, True)
 
 
 def test_one_go_ends_when_nothing_is_left(geneva: gd.Drive) -> None:
-    rounds = iter([Round(3, False), Round(4, True)])
+    rounds = iter([DutyRound(3, False), DutyRound(4, True)])
 
     assert made_of(rounds).do(geneva.environment) == 3
 
-    assert next(rounds) == Round(4, True)
+    assert next(rounds) == DutyRound(4, True)
 
 
 def test_a_duty_is_finished_when_nothing_is_left(geneva: gd.Drive) -> None:
-    rounds = iter([Round(3, True), Round(0, True), Round(4, False), Round(5, True)])
+    rounds = iter([DutyRound(3, True), DutyRound(0, True), DutyRound(4, False), DutyRound(5, True)])
 
     assert made_of(rounds).finish(geneva.environment) == 7
 
-    assert next(rounds) == Round(5, True)
+    assert next(rounds) == DutyRound(5, True)
 
 
 def test_duties_with_nothing_to_do_only_read(geneva: gd.Drive) -> None:

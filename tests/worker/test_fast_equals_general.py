@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import geneva_drive as gd
 from geneva_drive.definition import registry
-from geneva_drive.engine.claimed_execution import Claimed, chained
+from geneva_drive.engine.claimed_execution import Claimed, chained_claim
 from geneva_drive.engine.commit import commit, plain_completions
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
@@ -159,7 +159,7 @@ def run(drive: gd.Drive, clock: StoppedClock, plan: Plan, write: Write) -> list[
         )
         assert applied is not None
         found += [*rows(drive, workflow), *told(applied)]
-        claimed = chained(claimed, applied)
+        claimed = chained_claim(claimed, applied)
     assert workflow.reload().state == "finished"
     return found
 

@@ -20,7 +20,7 @@ from geneva_drive.storage.dialects import driver
 from geneva_drive.storage.dialects.postgresql import notices
 from geneva_drive.storage.dialects.postgresql.notices import COALESCED, Notices
 from geneva_drive.worker.listener import Listener
-from geneva_drive.worker.poller import Found
+from geneva_drive.worker.poller import PollResult
 from tests.worker.conftest import MakeDrive
 from tests.worker.watching import TIME_LIMIT, Watch, wait, wait_until
 
@@ -28,6 +28,8 @@ CHANNEL = "geneva_drive_due"
 # Nothing but a hint ends a rest of ten minutes within a test's time limit.
 RESTING = {"poll_interval": "10m", "lease": "1h", "heartbeat_interval": "10m"}
 FIRST_REST = "geneva_drive.worker.poller._FIRST_REST"
+ON_POSTGRESQL = pytest.mark.databases("postgresql")  # only it has NOTIFY and LISTEN
+WITH_HINTS = pytest.mark.databases("sqlite", "postgresql")
 
 
 class Task(gd.Workflow[Any]):
@@ -62,20 +64,6 @@ class Held(gd.Workflow[Any]):
     def hold(self) -> None:
         Held.entered.set()
         wait(Held.may_end)
-
-
-@pytest.fixture
-def postgresql(database: str) -> str:
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL has NOTIFY and LISTEN.")
-    return database
-
-
-@pytest.fixture
-def hinting(database: str) -> str:
-    if database == "mysql":
-        pytest.skip("MySQL has no hints.")
-    return database
 
 
 @pytest.fixture
@@ -130,8 +118,9 @@ def create_one_by_one(drive: gd.Drive, watch: Watch, count: int) -> None:
         watch.wait_for_workflows(number)
 
 
+@WITH_HINTS
 def test_a_worker_runs_at_once_what_another_drive_creates(
-    hinting: str, geneva: gd.Drive, resting: gd.Drive
+    geneva: gd.Drive, resting: gd.Drive
 ) -> None:
     watch = Watch(resting)
 
@@ -166,11 +155,8 @@ def test_polling_finds_what_nobody_gave_a_hint_of(geneva: gd.Drive, make_drive: 
     assert Task.finished().count() == 3
 
 
-def test_on_mysql_polling_finds_everything(
-    database: str, geneva: gd.Drive, make_drive: MakeDrive
-) -> None:
-    if database != "mysql":
-        pytest.skip("The others have hints.")
+@pytest.mark.databases("mysql")  # the others have hints
+def test_on_mysql_polling_finds_everything(geneva: gd.Drive, make_drive: MakeDrive) -> None:
     drive = make_drive(poll_interval="50ms")
     watch = Watch(drive)
 
@@ -182,8 +168,9 @@ def test_on_mysql_polling_finds_everything(
     assert Task.finished().count() == 3
 
 
+@ON_POSTGRESQL
 def test_a_listening_connection_that_is_killed_is_made_anew(
-    postgresql: str, geneva: gd.Drive, resting: gd.Drive, caplog: pytest.LogCaptureFixture
+    geneva: gd.Drive, resting: gd.Drive, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch = Watch(resting)
 
@@ -200,9 +187,8 @@ def test_a_listening_connection_that_is_killed_is_made_anew(
     assert not [record for record in caplog.records if record.name.startswith("sqlalchemy")]
 
 
-def test_a_stopped_worker_listens_no_more(
-    postgresql: str, geneva: gd.Drive, resting: gd.Drive
-) -> None:
+@ON_POSTGRESQL
+def test_a_stopped_worker_listens_no_more(geneva: gd.Drive, resting: gd.Drive) -> None:
     worker = resting.worker()
     worker.start()
     wait_for_listener(geneva)
@@ -233,8 +219,9 @@ def test_a_stopped_worker_leaves_no_file_open(
     assert work() == before
 
 
+@ON_POSTGRESQL
 def test_a_listener_that_outlives_its_worker_leaves_no_file_open_either(
-    postgresql: str, geneva: gd.Drive, make_drive: MakeDrive
+    geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
     reached, answer = threading.Event(), threading.Event()
     before = len(os.listdir("/dev/fd"))
@@ -274,8 +261,9 @@ def test_listening_takes_nothing_from_a_users_pool_of_one_connection(
     assert Task.finished().count() == 3
 
 
+@ON_POSTGRESQL
 def test_notices_that_follow_shortly_are_left_out(
-    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+    geneva: gd.Drive, heard: Callable[[], list[str]]
 ) -> None:
     moments = iter([100.0, 100.004, 100.006, 100.010, 100.011])
     write = geneva.store.write
@@ -288,8 +276,9 @@ def test_notices_that_follow_shortly_are_left_out(
     assert len(heard()) == 2  # at 100.0 and 100.006; 100.011 is within the time of the second
 
 
+@ON_POSTGRESQL
 def test_a_start_that_is_refused_keeps_no_other_notice_back(
-    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+    geneva: gd.Drive, heard: Callable[[], list[str]]
 ) -> None:
     moment = [100.0]
     wakeups = geneva.environment.wakeups
@@ -306,9 +295,8 @@ def test_a_start_that_is_refused_keeps_no_other_notice_back(
     assert len(heard()) == 1
 
 
-def test_a_drives_own_notices_wake_its_workers_no_second_time(
-    postgresql: str, geneva: gd.Drive
-) -> None:
+@ON_POSTGRESQL
+def test_a_drives_own_notices_wake_its_workers_no_second_time(geneva: gd.Drive) -> None:
     own = Notices(geneva.engine, CHANNEL, geneva.store.write, clock=itertools.count().__next__)
     others = Notices(geneva.engine, CHANNEL, geneva.store.write)
     rings: list[float] = []
@@ -328,11 +316,10 @@ def test_a_drives_own_notices_wake_its_workers_no_second_time(
     assert len(rings) == 2
 
 
+@pytest.mark.databases("sqlite")  # elsewhere nothing is sent when a loop saves its position
 def test_what_a_loop_saves_wakes_no_worker_of_its_process(
-    database: str, geneva: gd.Drive, make_drive: MakeDrive
+    geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
-    if database != "sqlite":
-        pytest.skip("Elsewhere nothing is sent when a loop saves its position.")
     drive, saving = make_drive(), geneva.store.database.driver
     rings: list[float] = []
     looks: list[str] = []
@@ -358,8 +345,8 @@ def test_what_a_loop_saves_wakes_no_worker_of_its_process(
     assert rings_of_own == 1
 
 
+@ON_POSTGRESQL
 def test_all_of_many_run_although_few_notices_are_sent(
-    postgresql: str,
     geneva: gd.Drive,
     make_drive: MakeDrive,
     heard: Callable[[], list[str]],
@@ -382,8 +369,9 @@ def test_all_of_many_run_although_few_notices_are_sent(
     assert Task.finished().count() == 200
 
 
+@ON_POSTGRESQL
 def test_what_is_created_in_a_session_is_told_of_when_that_commits(
-    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+    geneva: gd.Drive, heard: Callable[[], list[str]]
 ) -> None:
     with Session(geneva.engine) as session:
         Task.create(session=session)
@@ -394,8 +382,9 @@ def test_what_is_created_in_a_session_is_told_of_when_that_commits(
     assert (before, after) == (0, 1)
 
 
+@ON_POSTGRESQL
 def test_what_is_created_on_a_connection_is_told_of_when_that_commits(
-    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+    geneva: gd.Drive, heard: Callable[[], list[str]]
 ) -> None:
     with geneva.engine.connect() as connection:
         Task.create(session=connection)
@@ -406,8 +395,9 @@ def test_what_is_created_on_a_connection_is_told_of_when_that_commits(
     assert (before, after) == ([], [""])
 
 
+@ON_POSTGRESQL
 def test_nothing_is_told_of_what_is_rolled_back(
-    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+    geneva: gd.Drive, heard: Callable[[], list[str]]
 ) -> None:
     with Session(geneva.engine) as session, geneva.engine.connect() as connection:
         Task.create(session=session)
@@ -429,9 +419,10 @@ def on_a_connection(drive: gd.Drive) -> None:
         Task.using(drive).create(session=connection)
 
 
+@WITH_HINTS
 @pytest.mark.parametrize("create", [in_a_session, on_a_connection])
 def test_a_worker_runs_at_once_what_is_created_in_anothers_transaction(
-    create: Callable[[gd.Drive], None], hinting: str, geneva: gd.Drive, resting: gd.Drive
+    create: Callable[[gd.Drive], None], geneva: gd.Drive, resting: gd.Drive
 ) -> None:
     watch = Watch(resting)
 
@@ -443,8 +434,9 @@ def test_a_worker_runs_at_once_what_is_created_in_anothers_transaction(
     assert Task.finished().count() == 10
 
 
+@WITH_HINTS
 def test_a_worker_hears_of_what_is_created_on_a_connection_of_its_own_drive(
-    hinting: str, resting: gd.Drive
+    resting: gd.Drive,
 ) -> None:
     watch = Watch(resting)
 
@@ -456,6 +448,7 @@ def test_a_worker_hears_of_what_is_created_on_a_connection_of_its_own_drive(
     assert Task.finished().count() == 10
 
 
+@WITH_HINTS
 @pytest.mark.parametrize(
     "command",
     [
@@ -467,7 +460,6 @@ def test_a_worker_hears_of_what_is_created_on_a_connection_of_its_own_drive(
 )
 def test_a_worker_goes_on_at_once_after_anothers_command(
     command: Callable[[gd.WorkflowHandle[Any]], Any],
-    hinting: str,
     geneva: gd.Drive,
     resting: gd.Drive,
 ) -> None:
@@ -530,14 +522,14 @@ def test_a_worker_that_is_told_of_what_comes_rests_sooner(
     geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
     poller = make_drive().worker()._poller  # which is not started
-    untold = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+    untold = poller._next_rest(PollResult.NOTHING, 0.02, 1.0)
 
     poller._told_at = time.monotonic() - 1
-    told = poller._next_rest(Found.NOTHING, 0.02, 1.0)
+    told = poller._next_rest(PollResult.NOTHING, 0.02, 1.0)
 
     assert (untold, told) == (0.04, 0.2)
-    assert poller._next_rest(Found.NOTHING, told, 1.0) == 1.0
-    assert poller._next_rest(Found.SOME, 1.0, 1.0) == 0.01
+    assert poller._next_rest(PollResult.NOTHING, told, 1.0) == 1.0
+    assert poller._next_rest(PollResult.SOME, 1.0, 1.0) == 0.01
 
 
 def test_a_worker_looks_soon_for_what_a_hint_stood_for(
@@ -548,7 +540,7 @@ def test_a_worker_looks_soon_for_what_a_hint_stood_for(
 
     poller.hear(None)
 
-    assert poller._next_rest(Found.NOTHING, 0.5, 1.0) == 0.01
+    assert poller._next_rest(PollResult.NOTHING, 0.5, 1.0) == 0.01
 
 
 @pytest.fixture
@@ -566,8 +558,9 @@ def claims(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return named
 
 
+@ON_POSTGRESQL
 def test_an_idle_worker_takes_what_a_start_has_named_and_then_looks_for_more(
-    postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
+    geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
 ) -> None:
     poller = resting.worker()._poller  # which is not started, and looks when it is told to
     poller._claim()
@@ -579,12 +572,13 @@ def test_an_idle_worker_takes_what_a_start_has_named_and_then_looks_for_more(
     found = [poller._claim(), poller._claim()]
 
     assert claims == [named, None]
-    assert found == [Found.SOME, Found.SOME]
+    assert found == [PollResult.SOME, PollResult.SOME]
     assert poller._bell.is_set(), "nobody would look for more"
 
 
+@ON_POSTGRESQL
 def test_a_worker_that_was_busy_takes_the_most_urgent_and_not_what_was_named_last(
-    postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
+    geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
 ) -> None:
     watch = Watch(resting)
     Held.entered.clear()
@@ -606,8 +600,9 @@ def test_a_worker_that_was_busy_takes_the_most_urgent_and_not_what_was_named_las
     assert finished == sorted(finished)  # type: ignore[type-var]  # none of them is None
 
 
+@ON_POSTGRESQL
 def test_a_name_that_nobody_understands_is_a_hint_like_any_other(
-    postgresql: str, geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
+    geneva: gd.Drive, resting: gd.Drive, claims: list[Any]
 ) -> None:
     watch = Watch(resting)
     with resting.worker() as worker:
@@ -626,8 +621,9 @@ def test_a_name_that_nobody_understands_is_a_hint_like_any_other(
     assert Task.finished().count() == 3
 
 
+@ON_POSTGRESQL
 def test_a_worker_looks_after_it_was_asked_whether_its_connection_lives(
-    postgresql: str, geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notices, "_ALIVE_CHECK", timedelta(milliseconds=20))
     rings: list[str | None] = []
@@ -642,8 +638,9 @@ def test_a_worker_looks_after_it_was_asked_whether_its_connection_lives(
     assert set(rings) == {None}
 
 
+@ON_POSTGRESQL
 def test_what_a_start_names_is_what_it_has_started(
-    postgresql: str, geneva: gd.Drive, heard: Callable[[], list[str]]
+    geneva: gd.Drive, heard: Callable[[], list[str]]
 ) -> None:
     workflow = Task.create()
 
@@ -654,7 +651,8 @@ def test_what_a_start_names_is_what_it_has_started(
     assert named == str(workflow.step_executions[0].id)
 
 
-def test_of_several_starts_heard_at_once_none_is_named(postgresql: str, geneva: gd.Drive) -> None:
+@ON_POSTGRESQL
+def test_of_several_starts_heard_at_once_none_is_named(geneva: gd.Drive) -> None:
     notices = Notices(geneva.engine, CHANNEL, geneva.store.write)
     rings: list[str | None] = []
     watch = notices.watch(rings.append)

@@ -6,7 +6,8 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.worker.claims.claimer import claim_due, find_behind
+from geneva_drive.worker.claims.claimer import claim_due
+from geneva_drive.worker.claims.fairness import find_behind
 from geneva_drive.worker.identity import Identity
 
 NODES = 500

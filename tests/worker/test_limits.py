@@ -69,8 +69,8 @@ def test_a_queue_has_a_limit_over_two_workers(geneva: gd.Drive, make_drive: Make
 @pytest.fixture
 def nobody_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the safety net away, so that a wake-up that is lost is not found later."""
-    monkeypatch.setattr(capacity, "LOOK_AGAIN", timedelta(hours=1))
-    monkeypatch.setattr(waiters, "LOOK_AGAIN", timedelta(hours=1))
+    monkeypatch.setattr(capacity, "RECHECK_DELAY", timedelta(hours=1))
+    monkeypatch.setattr(waiters, "RECHECK_DELAY", timedelta(hours=1))
 
 
 @pytest.mark.usefixtures("nobody_looks_again")

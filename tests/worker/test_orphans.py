@@ -13,7 +13,7 @@ import geneva_drive as gd
 from geneva_drive.definition import registry
 from geneva_drive.engine.recovery import orphans as adopting
 from geneva_drive.testing import drain, speedrun
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.orphans import Orphans
 from tests.looking import waits
 from tests.worker.at_once import at_once
@@ -168,7 +168,7 @@ def test_a_step_that_is_done_is_not_done_twice(geneva: gd.Drive) -> None:
 
     reason = (
         "Nothing was scheduled for it. Step 'pack' is completed already: `resume` runs it again, "
-        "`skip` goes on with the one after it."
+        "`skip` continues with the step after it."
     )
     assert (parcel.reload().state, parcel.paused_reason) == ("paused", reason)
     assert audited(parcel) == [("pause", "housekeeping", reason)]
@@ -185,15 +185,15 @@ def test_an_orphan_that_was_paused_for_a_done_step_can_be_led_past_it(geneva: gd
     assert speedrun(parcel.reload().skip()).state == "finished"
 
 
-def test_an_orphan_that_stands_nowhere_is_paused_and_says_what_to_do(geneva: gd.Drive) -> None:
+def test_an_orphan_without_a_next_step_is_paused_and_says_what_to_do(geneva: gd.Drive) -> None:
     [parcel] = orphaned(geneva, Parcel.create())
     change(geneva, parcel, next_step_name=None)
 
     assert geneva.housekeep() == 1
 
     reason = (
-        "Nothing was scheduled for it. It does not say which step is next: choose one with "
-        "`resume_at` in code or `geneva resume ID --at STEP` in the shell, or cancel it."
+        "Nothing was scheduled for it. No next step is stored either: choose one with `resume_at` "
+        "in code or `geneva resume ID --at STEP` in the shell, or cancel the workflow."
     )
     assert (parcel.reload().state, parcel.paused_reason) == ("paused", reason)
     assert audited(parcel) == [("pause", "housekeeping", reason)]
@@ -266,7 +266,12 @@ def test_a_round_looks_at_one_portion_of_the_ready_workflows(
     rounds = [orphans(geneva.environment) for _ in range(4)]
 
     # Letters 1 and 2; letter 3 with parcels 1 and 2; parcels 3 and 4; the end of the parcels.
-    assert rounds == [Round(0, True), Round(2, True), Round(1, True), Round(0, False)]
+    assert rounds == [
+        DutyRound(0, True),
+        DutyRound(2, True),
+        DutyRound(1, True),
+        DutyRound(0, False),
+    ]
 
 
 def test_the_walk_begins_anew_when_it_has_come_to_the_end(
@@ -275,10 +280,13 @@ def test_the_walk_begins_anew_when_it_has_come_to_the_end(
     monkeypatch.setattr(PORTION, 2)
     letters = [Letter.create() for _ in range(3)]
     orphans = Orphans()
-    assert [orphans(geneva.environment) for _ in range(2)] == [Round(0, True), Round(0, False)]
+    assert [orphans(geneva.environment) for _ in range(2)] == [
+        DutyRound(0, True),
+        DutyRound(0, False),
+    ]
     orphaned(geneva, letters[0])
 
-    assert orphans(geneva.environment) == Round(1, True)
+    assert orphans(geneva.environment) == DutyRound(1, True)
 
     assert rows_of(letters[0]) == [("write", "scheduled", None)]
 
@@ -292,7 +300,7 @@ def test_a_round_that_the_database_did_not_answer_is_made_up_for(
     with outage(drive), pytest.raises(gd.errors.DatabaseUnavailable):
         orphans(drive.environment)
 
-    assert orphans(drive.environment) == Round(1, False)
+    assert orphans(drive.environment) == DutyRound(1, False)
 
     assert rows_of(letter) == [("write", "scheduled", None)]
 
@@ -319,7 +327,7 @@ def test_an_orphan_that_cannot_be_adopted_is_told_once_and_stands_in_nobodys_way
 
     rounds = [orphans(geneva.environment) for _ in range(2)]
 
-    assert rounds == [Round(2, False), Round(0, False)]
+    assert rounds == [DutyRound(2, False), DutyRound(0, False)]
     assert [len(letter.step_executions) for letter in letters] == [1, 0, 1]
     [told] = [message for message in caplog.messages if "adopted" in message]
     assert told.startswith(f"Workflow {letters[1].id} {REFUSED}")

@@ -8,7 +8,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.engine.limits import waiters
-from geneva_drive.engine.limits.capacity import LOOK_AGAIN
+from geneva_drive.engine.limits.capacity import RECHECK_DELAY
 from geneva_drive.engine.waits import wait
 from geneva_drive.testing import drain
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
@@ -87,7 +87,7 @@ def test_who_cannot_be_let_go_is_let_go_by_another_once_the_row_is_mended(
     assert let_go == [0, 0]
     assert limit is not None
     assert limit.wakes_at is not None
-    assert limit.wakes_at >= before + LOOK_AGAIN  # not at once, and again and again
+    assert limit.wakes_at >= before + RECHECK_DELAY  # not at once, and again and again
     assert LimitWaiters(geneva.environment).wake_for([KEY]) == 1
     drain(geneva)
     assert ship.reload().state == "finished"

@@ -39,20 +39,20 @@ def _beat_through(heartbeat: Heartbeat, seconds: _Seconds, count: int) -> list[b
     for _ in range(count):
         seconds.now += 10
         heartbeat.beat()
-        judged.append(heartbeat.may_judge)
+        judged.append(heartbeat.may_judge())
     return judged
 
 
 def test_a_newcomer_judges_nobody_for_one_heartbeat(geneva: gd.Drive, seconds: _Seconds) -> None:
     heartbeat = Heartbeat(geneva.environment, Identity(), Flights())
     heartbeat.register()
-    assert not heartbeat.may_judge
+    assert not heartbeat.may_judge()
 
     seconds.now += 9.9
-    assert not heartbeat.may_judge
+    assert not heartbeat.may_judge()
 
     seconds.now += 0.2
-    assert heartbeat.may_judge
+    assert heartbeat.may_judge()
 
 
 def test_whoever_missed_its_own_heartbeat_judges_nobody_for_one_lease(
@@ -63,9 +63,9 @@ def test_whoever_missed_its_own_heartbeat_judges_nobody_for_one_lease(
     assert _beat_through(heartbeat, seconds, 3) == [True, True, True]
 
     seconds.now += 61
-    assert not heartbeat.may_judge, "its silence counts before its first heartbeat as well"
+    assert not heartbeat.may_judge(), "its silence counts before its first heartbeat as well"
     heartbeat.beat()
-    assert not heartbeat.may_judge
+    assert not heartbeat.may_judge()
 
     assert _beat_through(heartbeat, seconds, 6) == [False, False, False, False, False, True]
 
@@ -78,10 +78,10 @@ def test_a_worker_knows_that_it_was_silent_for_longer_than_its_lease(
     known = []
     for later in (59.9, 0.2):
         seconds.now += later
-        known.append(heartbeat.is_within_lease)
+        known.append(heartbeat.is_within_lease())
     heartbeat.beat()
 
-    assert [*known, heartbeat.is_within_lease] == [True, False, True]
+    assert [*known, heartbeat.is_within_lease()] == [True, False, True]
 
 
 def test_a_silence_shorter_than_the_lease_counts_too(geneva: gd.Drive, seconds: _Seconds) -> None:
@@ -92,7 +92,7 @@ def test_a_silence_shorter_than_the_lease_counts_too(geneva: gd.Drive, seconds: 
     # Another's last heartbeat may be ten seconds older than ours: it would be past its lease.
     seconds.now += 55
 
-    assert not heartbeat.may_judge
+    assert not heartbeat.may_judge()
 
 
 def test_a_worker_that_was_given_up_leaves_the_others_a_lease_as_well(

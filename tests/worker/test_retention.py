@@ -12,7 +12,7 @@ from sqlalchemy import Column, ForeignKey, MetaData, Table, delete, insert, sele
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
 from geneva_drive.worker.housekeeping.duties import duties
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.retention import Retention
 from tests.worker.at_once import at_once
 from tests.worker.conftest import MakeDrive
@@ -48,7 +48,7 @@ def retention_of(drive: gd.Drive) -> Duty:
     return duty
 
 
-def delete_all(retention: Retention, drive: gd.Drive) -> Round:
+def delete_all(retention: Retention, drive: gd.Drive) -> DutyRound:
     return retention.delete_before(drive.environment, drive.clock.now())
 
 
@@ -104,7 +104,10 @@ def test_finished_and_canceled_workflows_share_a_batch(
         Errand.create().skip()
     retention = Retention()
 
-    assert [delete_all(retention, geneva) for _ in range(2)] == [Round(3, True), Round(1, False)]
+    assert [delete_all(retention, geneva) for _ in range(2)] == [
+        DutyRound(3, True),
+        DutyRound(1, False),
+    ]
 
 
 def test_pruning_tells_of_its_progress(geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +178,12 @@ def test_a_workflow_that_cannot_be_deleted_is_told_once_and_stands_in_nobodys_wa
     rounds = [delete_all(retention, geneva) for _ in range(4)]
 
     # The second and third were with the first; the rest goes behind those that are passed over.
-    assert rounds == [Round(2, True), Round(2, True), Round(1, False), Round(0, False)]
+    assert rounds == [
+        DutyRound(2, True),
+        DutyRound(2, True),
+        DutyRound(1, False),
+        DutyRound(0, False),
+    ]
     assert left(geneva) == [workflows[0].id, workflows[4].id]
     told = [message.partition(REFUSED)[0] for message in caplog.messages if REFUSED in message]
     assert told == [f"Workflow {workflows[0].id} ", f"Workflow {workflows[4].id} "]
@@ -191,7 +199,7 @@ def test_a_round_tries_no_more_than_so_many_in_vain(
 
     rounds = [delete_all(retention, geneva) for _ in range(3)]
 
-    assert rounds == [Round(0, True), Round(1, True), Round(0, False)]
+    assert rounds == [DutyRound(0, True), DutyRound(1, True), DutyRound(0, False)]
     assert left(geneva) == [one.id for one in workflows[:3]]
 
 
@@ -209,7 +217,7 @@ def test_retention_rests_when_too_much_cannot_be_deleted(
     with geneva.engine.begin() as connection:
         connection.execute(delete(invoices))
 
-    assert delete_all(retention, geneva) == Round(0, False)
+    assert delete_all(retention, geneva) == DutyRound(0, False)
 
     assert len(left(geneva)) == 3
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [

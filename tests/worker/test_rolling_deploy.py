@@ -50,7 +50,7 @@ def _standing_at_inspect() -> gd.WorkflowHandle[Any]:
 VANISHED = (
     "Workflow 'Order' has no step 'inspect'. Its steps are: reserve, ship. An execution is at "
     'this step. Put `inspect = gd.removed_step()` where it was, or `renamed_from="inspect"` on its '
-    "successor, and resume; or choose where to go on: `resume_at` in code, "
+    "successor, and resume; or choose the step to continue at: `resume_at` in code, "
     "`geneva resume ID --at STEP` in the shell."
 )
 

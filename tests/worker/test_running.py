@@ -74,11 +74,8 @@ def test_run_until_idle_waits_for_chains_that_went_back_to_the_queue(geneva: gd.
         assert [w.reload().state for w in workflows] == ["finished", "finished"]
 
 
-def test_run_until_idle_waits_for_what_others_lock(
-    geneva: gd.Drive, make_drive: MakeDrive, database: str
-) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite locks no rows.")
+@pytest.mark.databases("postgresql", "mysql")  # SQLite locks no rows
+def test_run_until_idle_waits_for_what_others_lock(geneva: gd.Drive, make_drive: MakeDrive) -> None:
     locked, release = threading.Event(), threading.Event()
     ran: list[Any] = []
 
@@ -201,11 +198,11 @@ def test_a_worker_that_was_never_started_may_be_stopped(geneva: gd.Drive) -> Non
     assert geneva.workers == []
 
 
+# SQLite has one writer: such steps follow one another.
+@pytest.mark.databases("postgresql", "mysql")
 def test_steps_with_a_transaction_each_have_a_connection(
-    geneva: gd.Drive, make_drive: MakeDrive, database: str
+    geneva: gd.Drive, make_drive: MakeDrive
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has one writer: such steps follow one another.")
     drive = make_drive()
     all_there = threading.Barrier(24, timeout=TIME_LIMIT)
     everyone = threading.Event()

@@ -85,11 +85,8 @@ def test_the_poller_rests_until_the_next_run(geneva: gd.Drive) -> None:
     assert timers.until_next(1.0) == 1.0
 
 
-def test_a_schedule_that_another_process_holds_is_left_to_it(
-    geneva: gd.Drive, database: str
-) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has one writer.")
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has one writer
+def test_a_schedule_that_another_process_holds_is_left_to_it(geneva: gd.Drive) -> None:
 
     class Digest(gd.Workflow):
         schedule = gd.cron("0 9 * * *")

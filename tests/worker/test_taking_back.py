@@ -13,7 +13,7 @@ from geneva_drive.testing import crash_after, drain, expire_leases
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.lost_workers import LostWorkers
 from geneva_drive.worker.identity import Identity
 from tests.worker.at_once import at_once
@@ -199,7 +199,7 @@ def test_who_may_not_judge_takes_nothing_back(geneva: gd.Drive) -> None:
     task = Task.create()
     _claim_and_die(geneva)
 
-    assert LostWorkers(may_judge=lambda: False)(geneva.environment) == Round(0, False)
+    assert LostWorkers(may_judge=lambda: False)(geneva.environment) == DutyRound(0, False)
 
     assert rows_of(task) == [("work", "in_progress", None)]
 
@@ -242,11 +242,8 @@ def test_a_silent_worker_keeps_its_name_until_the_last_of_its_executions_is_take
     assert geneva.workers == []
 
 
-def test_what_is_locked_is_left_to_a_later_round_and_keeps_nobody_waiting(
-    geneva: gd.Drive, database: str
-) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has no locks of rows.")
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has no locks of rows
+def test_what_is_locked_is_left_to_a_later_round_and_keeps_nobody_waiting(geneva: gd.Drive) -> None:
 
     class Task(gd.Workflow):
         @gd.step
@@ -264,11 +261,10 @@ def test_what_is_locked_is_left_to_a_later_round_and_keeps_nobody_waiting(
     assert rows_of(frozen)[0] == ("work", "failed", "recovered")
 
 
+@pytest.mark.databases("postgresql", "mysql")  # SQLite has no locks of rows
 def test_many_that_are_locked_do_not_stand_in_the_way_of_those_behind_them(
-    geneva: gd.Drive, database: str, monkeypatch: pytest.MonkeyPatch
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if database == "sqlite":
-        pytest.skip("SQLite has no locks of rows.")
     monkeypatch.setattr(lost_workers, "_BATCH", 2)
 
     class Task(gd.Workflow):

@@ -43,7 +43,7 @@ def test_queues_of_classes_steps_and_jobs_are_used(caplog: pytest.LogCaptureFixt
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 def test_a_worker_looks_at_its_queues_when_it_starts(
     geneva: gd.Drive, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.worker.claims.claimer import claim_due
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.lost_workers import LostWorkers
 from geneva_drive.worker.identity import Identity
 
@@ -62,9 +62,14 @@ def test_rows_that_cannot_be_recovered_are_told_once_and_leave_their_place_to_ot
 
     rounds = [take_back(geneva.environment) for _ in range(4)]
 
-    assert rounds == [Round(0, True), Round(1, True), Round(1, False), Round(0, False)]
+    assert rounds == [
+        DutyRound(0, True),
+        DutyRound(1, True),
+        DutyRound(1, False),
+        DutyRound(0, False),
+    ]
     assert [_states(task) for task in tasks[3:]] == [["failed", "scheduled"]] * 2
-    told = [message for message in caplog.messages if "Nothing can be recorded" in message]
+    told = [message for message in caplog.messages if "No outcome can be written" in message]
     assert len(told) == 3
 
 
@@ -72,12 +77,12 @@ def test_another_claim_of_a_row_that_was_passed_over_is_taken_back(geneva: gd.Dr
     [task] = _lost(geneva, 1)
     _set_state(geneva, task, "canceled")
     take_back = LostWorkers(may_judge=lambda: True)
-    assert take_back(geneva.environment) == Round(0, False)
+    assert take_back(geneva.environment) == DutyRound(0, False)
     _set_state(geneva, task, "ready")
     table = geneva.store.tables.step_executions
     with geneva.engine.begin() as connection:
         connection.execute(table.update().values(claim_token="another"))
 
-    assert take_back(geneva.environment) == Round(1, False)
+    assert take_back(geneva.environment) == DutyRound(1, False)
 
     assert _states(task) == ["failed", "scheduled"]

@@ -14,7 +14,7 @@ import geneva_drive as gd
 from geneva_drive.worker import performer as performer_module
 from geneva_drive.worker.claims.claimer import claim_due
 from geneva_drive.worker.claims.prefetch import Prefetch
-from geneva_drive.worker.flights import Flight
+from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer, Stopping
 from tests.worker.conftest import MakeDrive
@@ -97,6 +97,7 @@ def _performing(
     performer = Performer(
         drive.environment,
         identity,
+        Flights(),
         concurrency=1,
         stopping=Stopping(),
         on_free=lambda: None,

@@ -126,7 +126,7 @@ def count(drive: gd.Drive, workflow: gd.WorkflowHandle[Any]) -> object:
 
 
 # They issue no SQL of their own: one database is enough.
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("look", [find, reload, read_history, query, count])
 def test_a_body_that_looks_at_other_workflows_waits_for_an_outage_to_end(
     geneva: gd.Drive,
@@ -448,7 +448,7 @@ def test_a_database_that_cannot_be_written_longer_than_a_lease_is_no_fault_of_a_
     assert names(geneva) == ["Ada"]
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # no SQL of its own
+@pytest.mark.databases("sqlite")  # no SQL of its own
 def test_an_execution_is_released_too_if_a_task_group_waited_in_vain(
     geneva: gd.Drive, make_drive: MakeDrive, users: None
 ) -> None:

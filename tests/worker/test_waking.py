@@ -9,7 +9,7 @@ import pytest
 
 import geneva_drive as gd
 from geneva_drive.clock import ShiftedClock
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.timers import Timers
 from tests.worker.at_once import at_once
 from tests.worker.conftest import MakeDrive
@@ -39,12 +39,12 @@ def test_a_round_wakes_one_batch_and_says_whether_more_are_due(
     for _ in range(3):
         Reminder.create()
     timers = Timers(geneva.environment)
-    assert timers.wake_due() == Round(0, False)
+    assert timers.wake_due() == DutyRound(0, False)
     geneva_clock.advance(DAY)
 
     rounds = [timers.wake_due() for _ in range(2)]
 
-    assert rounds == [Round(2, True), Round(1, False)]
+    assert rounds == [DutyRound(2, True), DutyRound(1, False)]
     assert claimable(geneva) == 3
 
 

@@ -34,7 +34,7 @@ class App:
     drive: Drive | None
 
     def drives(self) -> dict[str, Drive]:
-        """Return the Drives of the module by name, each once."""
+        """Return the module's Drives by name, without duplicates."""
         found: dict[Drive, str] = {}
         for name, value in vars(self.module).items():
             if isinstance(value, Drive):
@@ -71,7 +71,7 @@ def _import(app: str, name: str) -> ModuleType:
             ) from error
         raise _not_importable(app, name, error) from error
     except InvalidInput as error:
-        # A wrong environment variable is not the module's fault: raise its own message.
+        # A setting with a wrong value is not the module's fault: raise the error of the setting.
         Settings.read({}, os.environ)
         raise _not_importable(app, name, error) from error
     except Exception as error:

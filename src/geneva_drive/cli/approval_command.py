@@ -1,4 +1,4 @@
-"""What approve and reject share."""
+"""The options and the output that `approve` and `reject` share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from geneva_drive.states import ApprovalState
 
 
 def approval_command(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the common options, pass the approval instead of its id, and print what came of it."""
+    """Add the common options, pass the approval instead of its id, and print it afterwards."""
 
     @functools.wraps(function)
     def act(drive: Drive, /, approval_id: str, as_json: bool, **options: Any) -> None:
@@ -43,7 +43,7 @@ def approval_command(function: Callable[..., None]) -> Callable[..., None]:
 
 def _vote_options(function: Callable[..., None]) -> Callable[..., None]:
     by = click.option(
-        "--by", metavar="NAME", required=True, help="The person who votes. A person counts once."
+        "--by", metavar="NAME", required=True, help="Who votes. Each person has one vote."
     )
     comment = click.option("--comment", metavar="TEXT", help="Why, kept with the vote.")
     data = click.option(
@@ -56,7 +56,7 @@ def _vote_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _print(drive: Drive, approval: Approval) -> None:
-    """Print what became of the request, and what its workflow does next."""
+    """Print the state of the request, and what its workflow does next."""
     line = approval_headline(approval)
     if approval.state is ApprovalState.PENDING:
         [view] = views_of(drive, [approval])

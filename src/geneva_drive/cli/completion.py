@@ -18,7 +18,7 @@ from geneva_drive.settings import database_url_from_environment
 
 _MOST = 200
 
-_Found = Iterable[tuple[object, str]]  # ids, each with a few words about it
+_Found = Iterable[tuple[object, str]]  # ids and their descriptions
 
 
 def ongoing_ids(

@@ -68,14 +68,14 @@ def _variables(environment: Mapping[str, str]) -> Iterator[Check]:
 def _workers(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
     alive = [worker.name for worker in workers if worker.is_alive]
     if alive:
-        yield ok("workers", f"{len(alive)} alive: {', '.join(alive)}.")
+        yield ok("workers", f"{_number(len(alive), 'worker')} alive: {', '.join(alive)}.")
     else:
         # Without work, no worker is needed: a fresh installation has no problem.
         workflows = drive.workflows(Workflow)
         waiting = workflows.ongoing().count() - workflows.paused().count()
         yield (problem if waiting else reminder)(
             "workers",
-            f"None is alive, and {_number(waiting, 'workflow')} ongoing.",
+            f"No worker is alive, and {_number(waiting, 'workflow')} ongoing.",
             "Start one: `geneva worker --app package.module`.",
         )
     for worker in workers:
@@ -140,7 +140,7 @@ def _schedules(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
     if unserved:
         yield problem(
             "schedules",
-            f"No worker that is alive has the class of {', '.join(unserved)}, so no run is fired.",
+            f"No live worker has the class of {', '.join(unserved)}, so its runs do not start.",
             "Start a worker whose --app imports it, or `geneva schedules pause TYPE`.",
         )
     elif firing:
@@ -148,7 +148,7 @@ def _schedules(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
 
 
 def _untriggered(store: Store, workers: list[WorkerRecord], now: datetime) -> Iterator[Check]:
-    """Name the classes that events start, and that no worker has."""
+    """Report the classes that events should start, but that no worker has."""
     waiting = store.read(lambda connection: store.events.count_due_starts(connection, now))
     types = store.read(store.event_waits.triggered_types) | set(waiting)
     documents = set(store.read(store.definitions.names))
@@ -159,7 +159,7 @@ def _untriggered(store: Store, workers: list[WorkerRecord], now: datetime) -> It
     waits = f"; {_number(count, 'start')} waiting" if count else ""
     yield (problem if count else reminder)(
         "triggers",
-        f"Events start {', '.join(unserved)}, and no worker has them{waits}.",
+        f"Events should start {', '.join(unserved)}, but no worker has them{waits}.",
         "Start a worker whose --app imports them before the events expire.",
     )
 
@@ -171,7 +171,7 @@ def _is_known(name: str, documents: set[str], workers: list[WorkerRecord]) -> bo
 
 
 def _documents(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
-    """Name what documents call, and no worker has registered."""
+    """Report the actions and loaders that documents call, but that no worker has registered."""
     calls = calls_of_documents(drive)
     if not calls:
         return
@@ -190,8 +190,7 @@ def _documents(drive: Drive, workers: list[WorkerRecord]) -> Iterator[Check]:
         more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
         yield problem(
             "documents",
-            f"No worker that is alive has registered what they call: "
-            f"{'; '.join(missing[:_NAMED])}{more}.",
+            f"No live worker has registered what they call: {'; '.join(missing[:_NAMED])}{more}.",
             "Start a worker whose --app imports it.",
         )
     else:
@@ -205,15 +204,15 @@ def _class(type_name: str) -> str:
 
 
 def _dead_letters(store: Store) -> Check:
-    # Dead letters of workflows that were resumed or canceled since need no attention.
+    # A dead letter needs no attention if its workflow was resumed or canceled afterwards.
     held = store.read(store.dead_letters.holding)
     if not held:
-        return ok("dead letters", "No workflow is paused by one.")
+        return ok("dead letters", "No workflow is paused by a dead letter.")
     more = ", ..." if len(held) > _NAMED else ""
     ids = ", ".join(str(workflow_id) for workflow_id in held[:_NAMED])
     return problem(
         "dead letters",
-        f"{_number(len(held), 'workflow')} paused by one: {ids}{more}.",
+        f"{_number(len(held), 'workflow')} paused by a dead letter: {ids}{more}.",
         "`geneva dlq list` shows the causes. Fix them, then `geneva dlq retry`, skip or cancel.",
     )
 

@@ -32,7 +32,7 @@ class DocumentFile:
     def line_of(self, fault: Fault) -> int:
         from geneva_drive.declarative.source.lines import line_of
 
-        # A text that is not JSON has no paths; its parser names the line.
+        # A text that is not JSON has no paths; the error of its parser names the line.
         unread = _LINE.search(fault.message) if fault.path == "$" else None
         return int(unread[1]) if unread else line_of(fault.path, self.lines)
 

@@ -1,4 +1,4 @@
-"""What the command line says about an app whose Drive is not the one that the user may expect."""
+"""The check that the Drive of an app is the one that the user expects."""
 
 from __future__ import annotations
 

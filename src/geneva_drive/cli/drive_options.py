@@ -62,7 +62,7 @@ def with_drive_options(function: Callable[Concatenate[DriveOptions, P], R]) -> C
         options = click.get_current_context().ensure_object(DriveOptions)
         return function(options, *args, **kwargs)
 
-    # Here, GENEVA_APP would win over an --app before the command's name.
+    # If GENEVA_APP were read here, it would win over an --app before the command's name.
     return _options(with_options, app_variable=None)
 
 

@@ -18,20 +18,20 @@ from geneva_drive.errors import GenevaDriveError
 
 SECTIONS = {
     "Run": ("demo", "dev", "migrate", "worker", "serve"),
-    "Look": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
-    "Schedule": ("schedules",),
-    "Declare": ("validate", "schema", "simulate", "deploy", "start"),
-    "Decide": ("approvals", "approve", "reject", "link"),
-    "Tell": ("publish", "events"),
-    "Command": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
+    "Inspect": ("list", "show", "why", "watch", "history", "graph", "check", "doctor", "bench"),
+    "Schedules": ("schedules",),
+    "Documents": ("validate", "schema", "simulate", "deploy", "start"),
+    "Approvals": ("approvals", "approve", "reject", "link"),
+    "Events": ("publish", "events"),
+    "Control": ("pause", "resume", "cancel", "skip", "reattempt", "rewind", "prune"),
     "Repair": ("failures", "bulk", "dlq", "reset", "resolve", "complete"),
-    "Secure": ("keys",),
+    "API keys": ("keys",),
     "Shell": ("completion",),
 }
 
 _NAMES = tuple(name for names in SECTIONS.values() for name in names)
-_CLOSE = 0.75  # a typing error, not another word
-_SYNONYMS = {  # the words of other programs
+_CLOSE = 0.75  # the similarity of a typing error
+_SYNONYMS = {  # commands of similar programs
     "retry": "reattempt",
     "status": "show",
     "log": "history",

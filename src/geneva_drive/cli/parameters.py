@@ -26,7 +26,7 @@ _JSON_BEGINS = ("[", "{", '"')
 
 
 def workflow_id_argument(function: F) -> F:
-    # Taken as text: only the database knows the type of its ids.
+    # A text, because only the database knows the type of its ids.
     return click.argument("workflow_id", metavar="ID", shell_complete=ongoing_ids)(function)
 
 
@@ -54,7 +54,7 @@ def limit_option(shown: int) -> Callable[[F], F]:
 
 
 def cursor_option(function: F) -> F:
-    help_text = "Go on where a list with --limit ended."
+    help_text = "Continue where a list with --limit ended."
     return click.option("--cursor", metavar="CURSOR", help=help_text)(function)
 
 
@@ -93,7 +93,7 @@ def actor_option(function: F) -> F:
         "--actor",
         metavar="NAME",
         default=_login_name,
-        help="Who does it, for the audit trail. [default: your login name]",
+        help="Who gives the command, for the audit trail. [default: your login name]",
     )(function)
 
 
@@ -122,7 +122,7 @@ def hero(text: str) -> HeroRef:
 
 def span(text: str) -> timedelta:
     if text.strip().isdigit():
-        # Elsewhere a bare number means seconds; here, people mean days.
+        # In settings, a bare number means seconds; on a command line, people mean days.
         raise ValueError(f"{shown(text)} has no unit: write {text}d for days, {text}h for hours")
     try:
         return parse_duration(text)
@@ -135,7 +135,7 @@ def span(text: str) -> timedelta:
 def since(text: str) -> timedelta | datetime:
     """Parse a duration before now, or a moment; without a time zone it is UTC, as in lists."""
     if text.strip().isdigit():
-        return span(text)  # which asks for the unit
+        return span(text)  # raises the error that asks for the unit
     with suppress(ValueError):
         return parse_duration(text)
     try:
@@ -216,7 +216,7 @@ def queues(text: str) -> dict[str, int | None]:
             parsed[name] = int(cap)
         else:
             raise ValueError(
-                f"{shown(listed)} must be a queue, or a queue with a number from 1 up, such as "
+                f"{shown(listed)} must be a queue, or a queue with a limit of at least 1, such as "
                 f"mail:2"
             )
     return parsed
@@ -226,4 +226,4 @@ def _login_name() -> str | None:
     try:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
-        return None  # in a container, the user may have no name
+        return None  # in a container, the user id may have no name

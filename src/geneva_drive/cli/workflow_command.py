@@ -1,4 +1,4 @@
-"""What the commands on one workflow share, from pause to complete."""
+"""The options and the output that commands on one workflow share, such as `pause`."""
 
 from __future__ import annotations
 

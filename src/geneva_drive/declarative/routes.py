@@ -44,7 +44,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedStep:
     """A step that ended, with the comment or error of its end."""
 
     ending: Ending
@@ -90,12 +90,12 @@ class Fail:
 Route = GoTo | FinishWorkflow | EndBranch | Fail
 
 
-def route(document: Document, step_id: str, ended: Ended) -> Route:
+def route(document: Document, step_id: str, ended: EndedStep) -> Route:
     """Return where a workflow goes after this step has ended like this."""
     return route_from(document.places[step_id], ended)
 
 
-def route_from(place: Place, ended: Ended) -> Route:
+def route_from(place: Place, ended: EndedStep) -> Route:
     """Return where a workflow goes after the step at this place has ended like this."""
     siblings, index, parent = place
     step = siblings[index]
@@ -122,7 +122,7 @@ def first_steps(parent: ParallelStep) -> tuple[str, ...]:
     return tuple(step.id for step in parent.steps if step.id not in named)
 
 
-def verdict(step: ParallelStep | ForeachStep, ends: Sequence[EndBranch]) -> Ended:
+def verdict(step: ParallelStep | ForeachStep, ends: Sequence[EndBranch]) -> EndedStep:
     """Return how a `parallel` or `foreach` ends, from the ends of all branches or items."""
     refused = [end for end in ends if not end.passed]
     strategy = step.strategy if isinstance(step, ParallelStep) else "all_must_pass"
@@ -131,8 +131,8 @@ def verdict(step: ParallelStep | ForeachStep, ends: Sequence[EndBranch]) -> Ende
     else:
         passed = strategy == "best_effort" or not refused
     if passed:
-        return Ended(Ending.PASSED)
-    return Ended(Ending.NOT_PASSED, next((end.reason for end in refused if end.reason), None))
+        return EndedStep(Ending.PASSED)
+    return EndedStep(Ending.NOT_PASSED, next((end.reason for end in refused if end.reason), None))
 
 
 def named_targets(step: Step) -> Iterator[str]:
@@ -157,7 +157,7 @@ def possible_endings(step: Step) -> tuple[Ending, ...]:
     return (Ending.EXECUTED,)
 
 
-def _is_unanswered(step: Step, ended: Ended) -> bool:
+def _is_unanswered(step: Step, ended: EndedStep) -> bool:
     return ended.ending is Ending.TIMED_OUT and getattr(step, "on_timeout", None) is None
 
 
@@ -207,7 +207,7 @@ def _following(place: Place, ending: Ending) -> str | None:
     return siblings[index + 1].id
 
 
-def _reason(step: Step, ended: Ended) -> str | None:
+def _reason(step: Step, ended: EndedStep) -> str | None:
     if ended.reason is not None:
         return ended.reason
     if ended.ending is Ending.EXPIRED:

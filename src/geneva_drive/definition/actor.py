@@ -14,9 +14,9 @@ MAX_ID_LENGTH = 255
 
 @dataclass(frozen=True, slots=True, init=False)
 class Actor:
-    """The person or program that acts, with the roles and permissions it has.
+    """The person or program that acts, with its roles and permissions.
 
-    Pass it where a command takes `by`: the command then checks what it may do.
+    Pass it where a command takes `by`: the command then checks its roles and permissions.
 
     >>> Actor("ann@example.org", roles=["sales_manager"])
     Actor(id='ann@example.org', roles=('sales_manager',), permissions=())
@@ -33,7 +33,7 @@ class Actor:
 
 
 def _names(field: str, given: object) -> tuple[str, ...]:
-    # A text is an iterable too, and would be taken apart into letters.
+    # A string is an iterable, too, of single letters.
     if isinstance(given, str):
         raise InvalidInput(
             f"The {field} of an Actor must be a list of names, got {shown(given)}. Write "

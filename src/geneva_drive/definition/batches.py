@@ -23,7 +23,7 @@ _KEYS = ("start", "end", "metadata")
 class BatchRange:
     """The part of a batch that one worker does: from `start` up to, not including, `end`.
 
-    The bounds and the metadata are any values that can be stored as JSON.
+    The bounds and the metadata can be any values that JSON can store.
 
     >>> import geneva_drive as gd
     >>> gd.BatchRange(0, 500, metadata={"region": "north"}).end
@@ -89,15 +89,15 @@ class Batches:
     """
 
     parts: tuple[BatchRange, ...] = ()
-    reason: str | None = None  # why there are none
-    source: RecordSource | CsvSource | None = None  # what the engine divides
+    reason: str | None = None  # why there are no parts
+    source: RecordSource | CsvSource | None = None  # records or rows that the engine divides
     batch_size: int | None = None  # of the source, in records or rows
 
     @classmethod
     def split(cls, total: int, batch_size: int, max_batches: int | None = None) -> Batches:
         """Divide 0 to `total` into ranges of `batch_size`; the last may be shorter.
 
-        With `max_batches`, the ranges are made larger if there would be more than that.
+        With `max_batches`, the ranges are made larger if there would be more of them.
         """
         _number("split", "total", total, at_least=0)
         size = _number("split", "batch_size", batch_size)
@@ -117,7 +117,7 @@ class Batches:
 
     @classmethod
     def workers(cls, total: int, n: int) -> Batches:
-        """Divide 0 to `total` into `n` ranges of nearly the same size, or fewer if it is less."""
+        """Divide 0 to `total` into `n` ranges of nearly the same size, but at most `total`."""
         _number("workers", "total", total, at_least=0)
         count = min(total, _number("workers", "n", n, at_most=MAX_BATCHES))
         if count == 0:
@@ -127,7 +127,7 @@ class Batches:
 
     @classmethod
     def ranges(cls, ranges: Iterable[RangeLike]) -> Batches:
-        """Take ranges as they are: `gd.BatchRange`, (start, end), (start, end, metadata) or dicts.
+        """Use these ranges: each a `gd.BatchRange`, (start, end), (start, end, metadata) or a dict.
 
         Ranges of whole numbers must not overlap.
         """
@@ -144,7 +144,7 @@ class Batches:
 
     @classmethod
     def none(cls, reason: str | None = None) -> Batches:
-        """Return batches without work, and the reason; the aggregate still runs."""
+        """Return batches without work, with the reason; the aggregate still runs."""
         if reason is not None:
             checks.text("Batches.none(): reason", reason)
         return cls(reason=reason)
@@ -191,7 +191,7 @@ def _range(given: object) -> BatchRange:
             return BatchRange(start, end, metadata)
         case _:
             raise InvalidInput(
-                f"Batches.ranges() got {shown(given)}, which is no range. Pass a gd.BatchRange, "
+                f"Batches.ranges() got {shown(given)}, which is not a range. Pass a gd.BatchRange, "
                 f"(start, end), (start, end, metadata), or a dict with start, end and metadata."
             )
 

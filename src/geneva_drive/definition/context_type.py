@@ -40,13 +40,13 @@ def of_class(workflow_class: type, root: type) -> ContextType | None:
         names = " and ".join(sorted({kind.__name__ for kind in kinds}))
         raise StepConfigurationError(
             f"its bases have the context types {names}, and none of them is a subclass of the "
-            f"others. Declare a subclass of all of them, which every inherited step can read."
+            f"others. Declare a subclass of all of them that every inherited step can read."
         )
     return _inherited(workflow_class, narrowest) or ContextType(narrowest)
 
 
 def _declared(workflow_class: type, root: type) -> Iterator[Any]:
-    """Yield what the bases of a class declare as context types, with type variables filled in."""
+    """Yield the context types that the bases of a class declare, with type variables filled in."""
     for base in vars(workflow_class).get("__orig_bases__", workflow_class.__bases__):
         origin, arguments = get_origin(base) or base, get_args(base)
         if origin is root:

@@ -1,4 +1,4 @@
-"""What a workflow instance asks of the execution that runs it."""
+"""The interface between a workflow instance and the execution that runs it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.compiler.graph import Graph
 from geneva_drive.definition.nodes.declaration import NodeKind
-from geneva_drive.definition.options.conditions import Condition
+from geneva_drive.definition.options.conditions import WorkflowCondition
 from geneva_drive.definition.options.options import Options
 from geneva_drive.definition.options.policies import Policy
 from geneva_drive.display import shown
@@ -46,7 +46,7 @@ _KEEPING = (
 )
 _WAITING = (NodeKind.APPROVAL, NodeKind.WAIT, *_EVENT_WAITS)
 _EXPANDING = (NodeKind.BATCH, NodeKind.MAP)
-# What an execution of a batch worker or a map is called: three digits or more, 000 for no work.
+# The name of an execution of a batch worker or map: three digits or more, 000 for no work.
 _NUMBERED = re.compile(r"(.+)_(\d{3}|[1-9]\d{3,})")
 
 
@@ -67,7 +67,7 @@ class Node:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name, and the one that it was renamed from: what is stored may have either."""
+        """Its name and its former name; stored rows may have either."""
         former = self.options.renamed_from
         return (self.name, former) if former else (self.name,)
 
@@ -136,7 +136,7 @@ class Node:
 
     @property
     def until(self) -> Callable[[Any], object] | None:
-        """The moment of a wait, given the workflow; None for other nodes."""
+        """The function from a workflow to the moment of a wait; None for other nodes."""
         return self.declared.until
 
     @property
@@ -165,7 +165,7 @@ class Node:
 
     @property
     def expands(self) -> bool:
-        """True if it creates executions when it has run: for ranges or for items."""
+        """True for a batch or a map, which creates executions for its ranges or items."""
         return self.kind in _EXPANDING
 
     @property
@@ -190,29 +190,29 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """The nodes of a workflow class, with the rules that hold for all of them."""
+    """The nodes of a workflow class, with the rules that apply to all of them."""
 
     type: str
     workflow_class: builtins.type[Workflow[Any, Any]]
     nodes: tuple[Node, ...]
     graph: Graph
-    cancel_conditions: tuple[Condition, ...]
+    cancel_conditions: tuple[WorkflowCondition, ...]
     policies: tuple[Policy, ...]
     queue: str
     priority: int
     context_type: ContextType | None = None
     triggers: tuple[str, ...] = ()  # the types of events that start a workflow
-    stale_after: timedelta | None = None  # without progress for longer, it is a dead letter
-    schedule: Cron | None = None  # its own, never a parent's
+    stale_after: timedelta | None = None  # a workflow without progress for longer is a dead letter
+    schedule: Cron | None = None  # declared by the class itself, never by a parent
 
     @property
     def lane(self) -> str:
-        """The type of its executions, by which workers claim them."""
+        """The lane of its executions, by which workers claim them."""
         return self.type
 
     @property
     def is_document(self) -> bool:
-        """True if each step says which step comes next."""
+        """True if it is a document, in which each step decides which step comes next."""
         return False
 
     @property
@@ -222,12 +222,12 @@ class Definition:
 
     @property
     def lifetime(self) -> timedelta | None:
-        """How long a workflow may take; then it is canceled."""
+        """How long a workflow may take before it is canceled."""
         return None
 
     @cached_property
     def signature(self) -> str:
-        """A hash of the graph's shape, by which workers tell whether they have the same code."""
+        """A hash of the graph's shape, which tells workers whether they have the same code."""
         shape = "\n".join(f"{node.name}:{node.kind}{self._edges(node)}" for node in self.nodes)
         return hashlib.sha256(shape.encode()).hexdigest()[:16]
 
@@ -245,7 +245,7 @@ class Definition:
         return any(node.expands for node in self.nodes)
 
     def _edges(self, node: Node) -> str:
-        # The order of a chain says its edges.
+        # The order of a chain defines its edges.
         return f":{','.join(sorted(node.depends_on))}" if self.is_graph else ""
 
     @cached_property
@@ -271,7 +271,7 @@ class Definition:
         return self._first_from(0)
 
     def get(self, name: str) -> Node | None:
-        """Return the node of this name, or of this former name."""
+        """Return the node with this name or former name."""
         place = self._places.get(name)
         return None if place is None else self.nodes[place]
 
@@ -284,7 +284,7 @@ class Definition:
         return node
 
     def require_result(self, reference: object) -> Node:
-        """Return a node whose results are kept, or raise an error; a removed step had some."""
+        """Return a node whose results are kept, even if it was removed, or raise an error."""
         name = self.name_of(reference)
         node = self.get(name)
         if node is None:
@@ -297,14 +297,14 @@ class Definition:
         return node
 
     def batch_of(self, name: str) -> Node:
-        """Return the batch of a worker or an aggregate; a map is its own."""
+        """Return the batch of a worker or an aggregate, or the map itself."""
         node = self.require(name)
         if node.is_aggregate:
             node = self.require(node.depends_on[0])
         return self.require(node.depends_on[0]) if node.is_worker else node
 
     def worker_of(self, name: str) -> Node:
-        """Return the worker of a batch; a map is its own."""
+        """Return the worker of a batch, or the map itself."""
         node = self.require(name)
         return node if node.is_map else self._follower(node, NodeKind.WORKER)
 
@@ -319,8 +319,8 @@ class Definition:
     def expansion_node(self, name: str) -> Node | None:
         """Return the batch worker or the map that an execution's node id belongs to.
 
-        The id is the node's name, or its name with a number; then the node may be removed since.
-        None for any other node.
+        The id is the node's name, or its name with a number; such a node may have been removed
+        since. None for any other node.
         """
         node, numbered = self.get(name), _NUMBERED.fullmatch(name)
         if node is None and numbered:
@@ -378,7 +378,7 @@ class Definition:
 
 
 def result_hint(node: Node) -> str:
-    """Return how a node that keeps no result comes to keep one."""
+    """Return a hint for a node that keeps no result."""
     if node.kind is NodeKind.DECISION:
         return "Only steps, tasks, approvals, waits and child workflows do."
     if node.is_batch:

@@ -1,4 +1,4 @@
-"""How a workflow class finds the default Drive, which is in a room above this one."""
+"""The default Drive for workflow classes; this package must not import `drive`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def register(find: Callable[[], Drive]) -> None:
 
 def require(caller: str, drive: object) -> Drive:
     """Return a Drive that a user passed, or raise an error."""
-    # Known by a method: its class is in a room above this one.
+    # Duck typing: this package must not import the class.
     if not callable(getattr(type(drive), "start_dynamic", None)):
         raise InvalidInput(f"{caller} must be a gd.Drive, got {shown(drive)}.")
     return drive  # type: ignore[return-value]  # checked above

@@ -1,4 +1,4 @@
-"""Flow control of a running step, as exceptions that user code does not catch by accident."""
+"""The flow control of a running step, as exceptions that user code does not catch by accident."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Cancel(FlowControl):
 
 @dataclass(eq=False)
 class Pause(FlowControl):
-    """Hold the workflow; `resume` runs the step again."""
+    """Pause the workflow; `resume` runs the step again."""
 
     reason: str | None = None
 
 
 class Skip(FlowControl):
-    """Leave this step and go on with the next."""
+    """Skip the rest of this step, and continue with the next."""
 
 
 @dataclass(eq=False)

@@ -20,7 +20,7 @@ _loaders: dict[str, HeroLoader] = {}
 
 @dataclass(frozen=True, slots=True, init=False)
 class HeroRef:
-    """Refer to a hero by type and id, wherever it is stored. The id is text; a number becomes text.
+    """A reference to a hero by type and id, wherever it is stored. A numeric id becomes text.
 
     >>> HeroRef("Invoice", "2026-117").id
     '2026-117'
@@ -33,7 +33,7 @@ class HeroRef:
 
     def __init__(self, type: str, id: str | int) -> None:
         hero_id: object = id
-        # Python refuses to write a number of thousands of digits.
+        # Python refuses to convert a number with thousands of digits to text.
         if isinstance(id, int) and not isinstance(id, bool) and -_MOST <= id <= _MOST:
             hero_id = str(id)
         object.__setattr__(

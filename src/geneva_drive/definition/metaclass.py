@@ -11,7 +11,7 @@ from geneva_drive.definition.compiler import code_location, compiler
 
 
 class WorkflowMeta(type):
-    """Compiles a class when Python creates it, so that faults show on import."""
+    """Compiles a class when Python creates it, so that faults are found on import."""
 
     @classmethod
     def __prepare__(  # type: ignore[override]  # a dict that refuses duplicates
@@ -22,7 +22,7 @@ class WorkflowMeta(type):
     def __new__(
         metacls, name: str, bases: tuple[type, ...], body: dict[str, Any], **kwargs: Any
     ) -> WorkflowMeta:
-        # A class made by calling type() would otherwise get this module as its __module__.
+        # Otherwise, a class created by calling type() would get this module as its __module__.
         home = sys._getframe(1).f_globals.get("__name__", "__main__")
         return super().__new__(metacls, name, bases, {"__module__": home, **body}, **kwargs)
 
@@ -39,7 +39,7 @@ class WorkflowMeta(type):
         definition = compiler.compile_class(cls, root, reserved_names(root), where)  # type: ignore[arg-type]  # only Workflow has this metaclass
         cls._geneva_definition = definition
         for node in definition.nodes:
-            # A plain method that overrides a step becomes a step too, so that depends_on and
+            # A plain method that overrides a step becomes a step, too, so that depends_on and
             # result_of accept it.
             if node.has_method and vars(cls).get(node.name) is node.function:
                 setattr(cls, node.name, node.declared)

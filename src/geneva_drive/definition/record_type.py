@@ -1,4 +1,4 @@
-"""Types of stored values: dataclasses and pydantic models, which pydantic checks."""
+"""Types of stored values: dataclasses and pydantic models, checked by pydantic."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 class RecordType:
     """A dataclass or pydantic model that values must fit before they are stored.
 
-    A subclass says in which words it refuses them.
+    A subclass words the errors.
     """
 
     noun: ClassVar[str]
 
     def __init__(self, kind: type) -> None:
-        # Imported here because it takes as long as all other imports.
+        # Imported here because it takes as long as all other imports together.
         from pydantic import TypeAdapter, ValidationError
         from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
@@ -55,7 +55,7 @@ class RecordType:
             return {"type": "object"}
 
     def subject(self, owner: str) -> str:
-        """Return what the values are and whose, as the beginning of a sentence."""
+        """Return a phrase that names the values, for the beginning of a sentence."""
         raise NotImplementedError
 
     def refusal(self, owner: str, faults: Sequence[Fault]) -> InvalidRecord:
@@ -76,10 +76,11 @@ class RecordType:
     def check(
         self, owner: str, values: dict[str, Any], new_keys: Collection[str]
     ) -> dict[str, Any]:
-        """Return the values as they are to be stored, or raise an `InvalidRecord`.
+        """Return the values in the form in which they are stored, or raise an `InvalidRecord`.
 
-        Defaults are filled in, so that each step sees the same. A key that the type does not have
-        is refused if it is one of `new_keys`, unless the type says what to do with such keys.
+        Defaults are filled in, so that all steps see the same values. Keys that the type does not
+        have are refused if they are among `new_keys`, unless the type has its own rule for extra
+        keys.
         """
         stored = self.dump(self._parsed(owner, values, new_keys))
         try:
@@ -100,7 +101,7 @@ class RecordType:
             raise self.refusal(owner, _faults(error)) from None
 
     def dump(self, instance: Any) -> dict[str, Any]:
-        # In Python mode, dates and Decimals keep their type.
+        # Python mode keeps the types of dates and Decimals.
         dumped: dict[str, Any] = self._adapter.dump_python(
             instance, round_trip=True, by_alias=False, warnings=False
         )
@@ -114,7 +115,7 @@ class RecordType:
                 values, by_alias=True, by_name=True, extra="forbid"
             )
         except self._validation_error as error:
-            # `extra` overrules the rules of nested models, so that only outermost keys count.
+            # `extra` overrides the rules of nested models, so look only at the outermost keys.
             unknown = [
                 Fault(str(key), f"{self.name} has no such field")
                 for key in _unknown_keys(error)
@@ -130,7 +131,7 @@ class RecordType:
 
     @property
     def _has_own_rule(self) -> bool:
-        """True if the type itself says what becomes of unknown keys."""
+        """True if the type has its own rule for unknown keys."""
         config = getattr(self.kind, "model_config", None) or getattr(
             self.kind, "__pydantic_config__", {}
         )
@@ -146,7 +147,7 @@ def _is_model(kind: type) -> bool:
     pydantic = sys.modules.get("pydantic")  # a caller with a model has imported it
     if pydantic is None or not issubclass(kind, pydantic.BaseModel):
         return False
-    return not issubclass(kind, pydantic.RootModel)  # its values need not be objects
+    return not issubclass(kind, pydantic.RootModel)  # the values of a RootModel need not be objects
 
 
 def _unknown_keys(refusal: ValidationError) -> Iterator[int | str]:

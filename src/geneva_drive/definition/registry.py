@@ -1,4 +1,4 @@
-"""The workflow definitions that this process knows, by type; jobs and templates use it too."""
+"""The workflow definitions of this process, by type, and the registry class for other names."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ T = TypeVar("T")
 class NameRegistry(Generic[T]):
     """Entries by name. Defining the same thing again replaces its entry.
 
-    `identity` tells whether two entries are the same thing: a reloaded module makes a new object
-    with the identity of the old one. A `weak` registry forgets entries that are out of reach.
+    `identity` decides whether two entries are the same thing: a reloaded module creates a new
+    object with the identity of the old one. A `weak` registry drops entries that nothing else
+    refers to.
     """
 
     def __init__(
@@ -41,15 +42,16 @@ class NameRegistry(Generic[T]):
         self._describe = describe
         self._entries: MutableMapping[str, T] = WeakValueDictionary() if weak else {}
         self._names: Sequence[str] = ()  # sorted; refreshed by names()
-        # A worker lists the entries while another thread may be adding one. Reentrant, as adding
-        # may collect garbage, and a finalizer may come back here.
+        # Threads may add entries while a worker lists them. Reentrant, because adding may trigger a
+        # garbage collection whose finalizers call the registry again.
         self._lock = threading.RLock()
 
     def add(self, name: str, entry: T, where: str) -> None:
         with self._lock:
             known = self._conflicting(name, entry)
             if known is not None:
-                # A class is cyclic garbage: an unreachable one stays listed until it is collected.
+                # A class is part of a reference cycle: an unreachable one stays listed until it is
+                # collected.
                 del known
                 gc.collect()
                 known = self._conflicting(name, entry)
@@ -72,9 +74,9 @@ class NameRegistry(Generic[T]):
         return self._entries.get(name)
 
     def names(self) -> Sequence[str]:
-        """Return all names, sorted; cached, as the worker asks with each step that ends."""
+        """Return all names, sorted; cached, because workers call this for each ended step."""
         with self._lock:
-            # add() empties the cache, so an equal length means that none has gone either.
+            # add() clears the cache, so an equal length means that no entry was collected.
             if len(self._names) != len(self._entries):
                 self._names = sorted(self._entries)
             return self._names
@@ -87,7 +89,7 @@ class NameRegistry(Generic[T]):
 
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Forget the entries added inside at the end, so that tests can reuse their names."""
+        """Remove the entries added within the block, so that tests can reuse their names."""
         before = dict(self._entries.items())
         try:
             yield
@@ -102,8 +104,8 @@ def _full_name(definition: Definition) -> str:
     return f"{definition.workflow_class.__module__}.{definition.workflow_class.__qualname__}"
 
 
-# Weak: a class that is out of reach (a test function's, say) does not block its name. A class and
-# its definition refer to each other, so they are collected together.
+# Weak: a class that nothing refers to, such as one of a test function, does not block its name. A
+# class and its definition refer to each other, so they are collected together.
 _definitions: NameRegistry[Definition] = NameRegistry(
     noun="workflow type",
     remedy='type_name = "..."',

@@ -1,4 +1,4 @@
-"""Schedules: when workers start workflows of a class by themselves."""
+"""Schedules: the times at which workers start workflows of a class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MissedName = Literal["latest", "skip", "all"]
 
 _MAX_LINE_LENGTH = 191
 _FIELDS = "minute, hour, day of month, month and day of week, such as '0 9 * * 1-5'"
-# Any year will do: the days of the week repeat after 28 years, and a line is tried for 50.
+# Any year will do: weekdays repeat after 28 years, and cronsim searches 50 years.
 _SOME_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -40,13 +40,13 @@ class Cron:
     jitter: timedelta | None
 
     def moments_after(self, moment: datetime) -> Iterator[datetime]:
-        """Yield the moments at which it fires after this one, in order, in UTC."""
+        """Yield the moments after this one at which the schedule fires, in order, in UTC."""
         # Imported here because only a process with a schedule needs it.
         from cronsim import CronSim
 
         for local in CronSim(self.line, moment.astimezone(self.zone)):
             found = local.astimezone(UTC)
-            # When clocks are set back, cronsim returns the first pass of the repeated hour again.
+            # When clocks are set back, cronsim yields moments of the first repeated hour again.
             if found > moment:
                 moment = found
                 yield found
@@ -75,13 +75,13 @@ def cron(
     missed: MissedName | MissedRuns = "latest",
     jitter: Duration | None = None,
 ) -> Cron:
-    """Start a workflow of the class by the clock: the value of its attribute `schedule`.
+    """Declare when workers start a workflow of a class: the value of its attribute `schedule`.
 
     `line` has the five fields of cron, or six with the second first, in the time of `timezone`.
     `overlap` says what happens while the workflow of the last run is ongoing: "skip", "queue",
-    "cancel_running" or "allow". `missed` says which runs to make up for if no worker was running:
-    "latest", "skip" or "all". `jitter` spreads the starts over a span of time. However many workers
-    there are, each run is fired once.
+    "cancel_running" or "allow". `missed` says which of the runs missed while no worker was running
+    are still started: "latest", "skip" or "all". `jitter` spreads the starts over a span of time.
+    Each run is fired once, whatever the number of workers.
 
     >>> import geneva_drive as gd
     >>> class Report(gd.Workflow):
@@ -105,7 +105,7 @@ def cron(
 def own_schedule(workflow_class: type, context: ContextType | None) -> Cron | None:
     """Return the schedule that a class declares itself.
 
-    It is not inherited: both classes would fire.
+    It is not inherited, because both classes would fire.
     """
     declared = vars(workflow_class).get("schedule")
     if declared is None:
@@ -173,7 +173,7 @@ def _check_fires(line: str) -> None:
     try:
         first = next(CronSim(line, _SOME_DAY), None)
     except CronSimError as error:
-        if not _is_date_that_never_comes(line):
+        if not _has_valid_fields(line):
             what = str(error).removeprefix("Bad ").replace("-", " ")
             raise StepConfigurationError(
                 f"the cron line {line!r} has a bad {what}. The fields are {_FIELDS}."
@@ -185,8 +185,8 @@ def _check_fires(line: str) -> None:
         )
 
 
-def _is_date_that_never_comes(line: str) -> bool:
-    """True if each field is good, as in '0 0 31 2 *'."""
+def _has_valid_fields(line: str) -> bool:
+    """True if each field is valid, but no date matches, as in '0 0 31 2 *'."""
     from cronsim import CronSim, CronSimError
 
     *others, _, weekday = line.split()

@@ -1,4 +1,4 @@
-"""Classes without steps, and the methods of theirs that look like steps."""
+"""Warnings about classes without steps, which name methods that look like steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.definition.workflow import Workflow
 
 
 def warning_about(definition: Definition) -> str:
-    """Return the warning for a class without steps, whose workflows finish at once."""
+    """Return the warning for a class without steps, whose workflows finish immediately."""
     name = definition.workflow_class.__name__
     methods = [repr(method) for method in dict.fromkeys(_methods_like_steps(definition))]
     match methods:

@@ -1,4 +1,4 @@
-"""The base class of users' workflows."""
+"""The base class of all workflow classes."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ _NOTHING_AROUND = nullcontext()
 
 
 class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
-    """Subclass it, and write the steps of a long process as methods.
+    """The base class for workflows: subclass it, and write each step as a method.
 
     `gd.Workflow[User]` types `self.hero`. `gd.Workflow[User, SignupContext]`, with a dataclass or
     pydantic model, also types and checks the context.
 
-    Each execution gets a new instance: attributes do not last. Keep data in the hero, the database
+    Each execution gets a new instance, so attributes are lost. Keep data in the hero, the database
     or a kept result. Outside a step, a workflow is a `gd.WorkflowHandle`.
 
     >>> import geneva_drive as gd
@@ -104,7 +104,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
 
     @property
     def hero(self) -> HeroT:
-        """The record that the workflow is about, loaded once per execution, detached."""
+        """The record that the workflow is about; loaded once per execution, and detached."""
         hero: HeroT = _running(self).load_hero()
         return hero
 
@@ -155,7 +155,7 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     def result_of(self, step: Any) -> Any:
         """Return the result of a step with `keep_result=True`; None if it has not run.
 
-        An approval's is its decision, an event wait's its event, a child's its `result`.
+        For an approval, it is the decision, for an event wait the event, for a child its `result`.
         """
         return _running(self).result_of(step)
 
@@ -168,17 +168,17 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
     def results_of(self, steps: Any = None) -> list[Any]:
         """Return the kept results of several steps, in their order, or those of a map.
 
-        Without `steps`, of the steps that the running one depends on: a job after a `fan_out` reads
-        the results of all its nodes with `workflow.results_of()`.
+        Without `steps`, return the results of the steps that the running one depends on: a job
+        after a `fan_out` reads the results of all its nodes with `workflow.results_of()`.
         """
         return _running(self).results_of(steps)
 
     def callback_url(self, step: str | Callable[..., Any]) -> str:
-        """Return the address, new in each attempt, that a service calls for a callback step."""
+        """Return the URL that a service calls for a callback step; each attempt has a new one."""
         return _running(self).callback_url(step)
 
     def cancel(self) -> NoReturn:
-        """End this execution and the workflow as canceled."""
+        """Cancel the workflow, and end this execution as canceled."""
         _signal(self, "cancel", flow_control.Cancel())
 
     def pause(self, reason: str | None = None) -> NoReturn:
@@ -218,14 +218,14 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         _signal(self, "suspend", flow_control.Suspend(_delay("suspend", wait)))
 
     def before_step_starts(self, step_name: str) -> None:
-        """Called before each step's body; override it."""
+        """Run before each step's body; override it."""
 
     def around_step(self, step_name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - overriding methods read it
         """Return a context manager around each step's body; override it."""
         return _NOTHING_AROUND
 
     def after_step_ends(self, step_name: str, outcome: Outcome) -> None:
-        """Called after each step's body; override it."""
+        """Run after each step's body; override it."""
 
     @classmethod
     def hero_from_event(cls, event: Event) -> object:
@@ -290,8 +290,8 @@ class Workflow(Generic[HeroT, ContextT], metaclass=WorkflowMeta):
         """Create a workflow from async code, with the keywords of `create`.
 
         It joins the transaction of an `AsyncSession` or `AsyncConnection` given as `session`, and
-        otherwise runs on a thread. If the call is cancelled, the thread still ends its work: repeat
-        it with the same `idempotency_key`.
+        otherwise runs on a thread. If the call is cancelled, the thread may still create the
+        workflow: repeat it with the same `idempotency_key`.
         """
         drive = drive_lookup.default_drive()
         return await cls.using(drive).acreate(hero, session=session, **options)

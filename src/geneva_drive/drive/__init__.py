@@ -1,8 +1,8 @@
-"""The façade that every door calls.
+"""The public API, which applications, the command line and the web call.
 
 Start with `drive.py`: a Drive is a database with its settings. `class_workflows.py` creates and
-finds the workflows of a class, `queries.py` lists them. `handle.py` is one workflow for code
-outside its steps: `handle_fields.py` reads it, `handle_graph.py` shows its graph,
-`handle_commands.py` changes it. `explanation.py` holds the words of `why()`, and
-`compatibility.py` finds workflows that new code cannot continue.
+finds the workflows of a class; `search/queries.py` lists them. `handle/` is one workflow for code
+outside its steps. `explanation/` writes the sentence of `why()`, `consequences/` says what each
+command would do, and `views/` makes the JSON of the REST API and of `--json`. `compatibility.py`
+finds workflows that new code cannot continue.
 """

@@ -1,4 +1,4 @@
-"""How far the batches and maps of a workflow have come."""
+"""The progress of the batches and maps of a workflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.storage.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchProgress:
-    """How many workers of a batch stand where, and how many items they have done.
+    """The workers of a batch, counted by state, and the items that they have done.
 
     In a map, each item is a worker.
     """
@@ -31,17 +31,17 @@ class BatchProgress:
     running: int
     pending: int  # they wait for their turn, for a worker process, or for another attempt
     failed: int  # for good
-    items_done: int  # those of running workers as of their last checkpoints
-    items_total: int | None  # None if it is unknown
+    items_done: int  # for running workers, as of their last checkpoints
+    items_total: int | None  # None if unknown
     items_failed: int  # skipped by the workers that have ended
     parallelism: int | None  # how many workers may run at once; None: all of them
     rate: float | None  # items per second since the batch began; None while it does not run
     remaining: timedelta | None  # the time left at this rate; None while it cannot be estimated
-    is_over: bool  # what depends on the batch may run
+    is_over: bool  # the nodes that depend on the batch may run
 
     @property
     def fraction(self) -> float:
-        """The share of the items that are done; of the workers if the items are not counted."""
+        """The share of items that are done, or of workers if items are not counted."""
         done, total = self.items_done, self.items_total
         if total is None:
             done, total = self.done, self.total
@@ -51,7 +51,7 @@ class BatchProgress:
 def read_batches(
     connection: Connection, store: Store, workflow: WorkflowRecord, now: datetime
 ) -> tuple[BatchProgress, ...]:
-    """Read the batches and maps that have been expanded, in the order in which they were.
+    """Read the expanded batches and maps, in the order of their expansion.
 
     It takes two queries, whatever the number of workers.
     """
@@ -106,9 +106,9 @@ def _remaining(record: ExpansionRecord, items_done: int, rate: float | None) -> 
 
 
 def _name_of(workflow: WorkflowRecord, node_id: str) -> str:
-    """Return the name of the batch whose workers belong to this node; a map is its own."""
+    """Return the name of the batch whose workers have this node; a map has the node's name."""
     definition = registry.definition_for(workflow.type)
     node = definition.get(node_id) if definition is not None else None
     if definition is None or node is None or not node.is_worker:
-        return worker_stem(node_id)  # in a dynamic workflow, it is named after its batch
+        return worker_stem(node_id)  # a dynamic workflow names the node after its batch
     return definition.batch_of(node.name).name

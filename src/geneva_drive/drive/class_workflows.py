@@ -21,15 +21,19 @@ from geneva_drive.display import shown
 from geneva_drive.drive import audit_text, joined_transaction
 from geneva_drive.drive.create_options import CreateOptions
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.drive.joined_transaction import AsyncJoinedTransaction, JoinedTransaction
+from geneva_drive.drive.joined_transaction import (
+    AsyncJoinedTransaction,
+    JoinedTransaction,
+    session_of,
+)
 from geneva_drive.drive.search.queries import WorkflowQuery
 from geneva_drive.durations import Duration
 from geneva_drive.engine import contexts
 from geneva_drive.engine.commit import creation, telemetry_events
 from geneva_drive.engine.commit.creation import (
-    Answer,
     Created,
     CreationRefused,
+    CreationResult,
     Existing,
     NewWorkflow,
 )
@@ -89,20 +93,21 @@ class ClassWorkflows(Generic[W]):
         """Start a workflow; see `Workflow.create`."""
         if self._class is Workflow:
             raise InvalidInput("gd.Workflow has no steps. Create a workflow of your own class.")
-        joined = joined_transaction.opened(
-            session, f"await {self._class.__name__}.acreate(..., session=session)"
-        )
+        joined = None
+        if session is not None:
+            async_form = f"await {self._class.__name__}.acreate(..., session=session)"
+            joined = joined_transaction.opened(session, async_form)
         definition = self._definition
         new = NewWorkflow(
             definition=definition,
-            hero=heroes.reference_to(hero, joined_transaction.session_of(joined)),
+            hero=None if hero is None else heroes.reference_to(hero, session_of(joined)),
             allow_multiple=checks.flag("create(allow_multiple=...)", allow_multiple),
             context=self._context(definition, context),
             queue=_job_option(options.queue, queue),
             priority=_job_option(options.priority, priority),
             wait=None if wait is None else checks.duration_or_moment("create(wait=...)", wait),
             idempotency_key=_key(idempotency_key),
-            started_by=audit_text.actor("create", actor),
+            started_by=None if actor is None else audit_text.actor("create", actor),
         )
         answer = self._write(new, joined)
         active = self._read_active(answer, joined)
@@ -151,7 +156,7 @@ class ClassWorkflows(Generic[W]):
         joined = joined_transaction.opened(
             session, "await session.run_sync(lambda joined: workflow.start(session=joined))"
         )
-        own = joined_transaction.session_of(joined)
+        own = session_of(joined)
         graph = built.freeze(self._drive.clock.now(), lambda hero: heroes.reference_to(hero, own))
         new = NewWorkflow(
             definition=definition_of(self._class),
@@ -239,7 +244,7 @@ class ClassWorkflows(Generic[W]):
     def _context(self, definition: Definition, given: object) -> str | None:
         return contexts.dump(definition, given, self._drive.settings.max_payload_size)
 
-    def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> Answer:
+    def _write(self, new: NewWorkflow, joined: JoinedTransaction | None) -> CreationResult:
         store = self._drive.store
         now = self._drive.clock.now()
         wakeups = self._drive.environment.wakeups
@@ -255,7 +260,7 @@ class ClassWorkflows(Generic[W]):
         store.database.dialect.ensure_transaction(connection)
         with store.database.translating():
             answer = creation.create(connection, store, new, now)
-        session = joined_transaction.session_of(joined)
+        session = session_of(joined)
         if store.database.is_joined_to(connection):
             store.database.after_commit(lambda: self._announce(answer, wakeups.ring))
         elif session is not None:
@@ -269,11 +274,11 @@ class ClassWorkflows(Generic[W]):
         return answer
 
     def _read_active(
-        self, answer: Answer, joined: JoinedTransaction | None
+        self, answer: CreationResult, joined: JoinedTransaction | None
     ) -> tuple[ExecutionRecord, ...] | None:
         """Return the active executions if the driver is async, else None.
 
-        The handle would read them when its state is asked for, and the event loop wait for that.
+        Otherwise, reading the handle's state would run a query and block the event loop.
         """
         if joined is None or not joined_transaction.is_async(joined):
             return None
@@ -283,7 +288,7 @@ class ClassWorkflows(Generic[W]):
         connection = joined_transaction.connection_of(joined, store.database.engine)
         return tuple(store.executions.active_of(connection, [answer.workflow.id]))
 
-    def _announce_if_kept(self, answer: Answer) -> None:
+    def _announce_if_kept(self, answer: CreationResult) -> None:
         """Announce a workflow unless the savepoint that created it was rolled back."""
         store = self._drive.store
         try:
@@ -296,7 +301,7 @@ class ClassWorkflows(Generic[W]):
         if is_kept:
             self._announce(answer, self._drive.environment.wakeups.ring)
 
-    def _announce(self, answer: Answer, ring: Callable[[], None]) -> None:
+    def _announce(self, answer: CreationResult, ring: Callable[[], None]) -> None:
         if not isinstance(answer, Created):
             return
         if self._drive.events.wanted:
@@ -305,7 +310,7 @@ class ClassWorkflows(Generic[W]):
 
 
 def _key_of_template(built: DynamicWorkflow) -> str | None:
-    """Return the idempotency key with its template: each template has its own keys."""
+    """Return the idempotency key prefixed with the template, as each template has its own keys."""
     key = built.idempotency_key
     is_text = isinstance(key, str) and bool(key)
     return f"{built.template_name}: {key}" if built.template_name and is_text else key
@@ -327,6 +332,8 @@ def _with_subclasses(
 
 
 def _job_option(check: Any, value: Any) -> Any:
+    if value is None:
+        return None
     try:
         return check(value)
     except StepConfigurationError as error:

@@ -1,4 +1,4 @@
-"""The check that `geneva check` runs: which ongoing workflows this code cannot continue."""
+"""The check of `geneva check`: which ongoing workflows this code cannot continue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stuck:
-    """The workflows of one type that one obstacle stops."""
+    """The workflows of one type that cannot continue for the same reason."""
 
     obstacle: Obstacle
     type: str | None  # None: dynamic workflows
@@ -120,14 +120,14 @@ def check(drive: Drive) -> list[Stuck]:
     with store.reading() as connection:
         checker = _Checker(drive, connection, definitions)
         return [
-            *checker.look_at_classes(),
-            *checker.look(Obstacle.STEP_GONE, needs.steps(graph_types), checker.lacks_step),
-            *checker.look(Obstacle.JOB_UNKNOWN, needs.jobs(), _lacks_job),
-            *checker.look(Obstacle.METHOD_GONE, needs.methods(), checker.lacks_step),
-            *checker.look_at_children(),
-            *checker.look(Obstacle.DONE_NODE_GONE, needs.lost_nodes(), checker.lost_node),
-            *checker.look(Obstacle.DONE_STEP_GONE, needs.done_steps(), checker.lacks_step),
-            *checker.look_at_documents(),
+            *checker.check_classes(),
+            *checker.check_names(Obstacle.STEP_GONE, needs.steps(graph_types), checker.lacks_step),
+            *checker.check_names(Obstacle.JOB_UNKNOWN, needs.jobs(), _lacks_job),
+            *checker.check_names(Obstacle.METHOD_GONE, needs.methods(), checker.lacks_step),
+            *checker.check_children(),
+            *checker.check_names(Obstacle.DONE_NODE_GONE, needs.lost_nodes(), checker.lost_node),
+            *checker.check_names(Obstacle.DONE_STEP_GONE, needs.done_steps(), checker.lacks_step),
+            *checker.check_documents(),
         ]
 
 
@@ -143,14 +143,14 @@ class _Checker:
         self._connection = connection
         self._definitions = definitions
 
-    def look(
+    def check_names(
         self, obstacle: Obstacle, needs: Needs, is_lacking: Callable[[Needed], bool]
     ) -> Iterator[Stuck]:
         for needed in self._needs.names(self._connection, needs):
             if is_lacking(needed):
                 yield self._stuck(obstacle, needs, needed)
 
-    def look_at_classes(self) -> Iterator[Stuck]:
+    def check_classes(self) -> Iterator[Stuck]:
         """Check the types of ongoing workflows."""
         found: set[str] = set()
         for state in STORED_WORKFLOW_STATES - ENDED_WORKFLOW_STATES:
@@ -162,7 +162,7 @@ class _Checker:
                 continue
             yield self._stuck(Obstacle.CLASS_UNKNOWN, self._needs.classes(), Needed(name, name))
 
-    def look_at_documents(self) -> Iterator[Stuck]:
+    def check_documents(self) -> Iterator[Stuck]:
         """Check what documents call: their current versions, and those of ongoing workflows."""
         here = set(functions.registered())
         lacking: set[tuple[str, str]] = set()
@@ -192,8 +192,8 @@ class _Checker:
         # A renamed node was completed under its former name, before the graph was stored.
         return node is None or node.name == needed.name
 
-    def look_at_children(self) -> Iterator[Stuck]:
-        """Check the child types, which stand in the arguments of the nodes that start children."""
+    def check_children(self) -> Iterator[Stuck]:
+        """Check the types of child workflows, which are arguments of the nodes that start them."""
         found: dict[tuple[str, str], set[Key]] = {}
         for workflow_type, args, workflow_id in self._needs.children(self._connection, CHILD_JOB):
             child_type = json.loads(args).get("type", "")

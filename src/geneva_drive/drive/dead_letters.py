@@ -76,7 +76,7 @@ class DeadLetters:
         notes: str | None = None,
         step: object | None = None,
     ) -> DeadLetterRecord:
-        """Report a workflow, given as its handle or id, with reason `manual`; it is not changed."""
+        """Add an entry for a workflow, with reason `manual`; the workflow itself is not changed."""
         person, text = _audit("add", actor, notes)
         environment = self._drive.environment
         key = workflow.id if isinstance(workflow, WorkflowHandle) else self._workflow_id(workflow)
@@ -107,7 +107,7 @@ class DeadLetters:
     def resolve(
         self, entry_id: object, *, actor: str | None = None, notes: str | None = None
     ) -> DeadLetterRecord:
-        """Note that an entry needs no operator any more; its workflow is not changed."""
+        """Mark an entry as resolved; its workflow is not changed."""
         person, text = _audit("resolve", actor, notes)
         environment, key = self._drive.environment, self._key(entry_id)
         return environment.store.write(

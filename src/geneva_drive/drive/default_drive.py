@@ -15,7 +15,7 @@ from geneva_drive.settings import database_url_from_environment
 
 _lock = threading.Lock()
 _default: Drive | None = None
-_implied: Drive | None = None  # the default, if nothing named its database
+_implied: Drive | None = None  # the default Drive, if it uses the default database
 
 
 class NotConfigured(NotMigrated):
@@ -73,7 +73,7 @@ def current_drive() -> Drive:
 
 
 def is_implied(drive: Drive) -> bool:
-    """True for a default Drive whose database was named by no one."""
+    """True for a default Drive whose database neither a call nor the environment named."""
     return drive is _implied
 
 

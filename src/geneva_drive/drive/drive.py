@@ -120,7 +120,7 @@ class Drive(NamedWorkflows):
 
     @property
     def is_open(self) -> bool:
-        """True if the tables were checked; using the Drive then begins without a query."""
+        """True if the tables were checked, so that the next call needs no query for that."""
         return self._environment is not None
 
     def _hints(self) -> Hints:
@@ -135,7 +135,7 @@ class Drive(NamedWorkflows):
     def migrate(self) -> tuple[str | None, str]:
         """Create or upgrade the tables; return the revision before and after.
 
-        It is safe to run again, and in two processes at once.
+        It is safe to run again, and in several processes at the same time.
         """
         # Only migrations need Alembic, which takes longer to import than the rest together.
         from geneva_drive.storage import migrator
@@ -225,10 +225,10 @@ class Drive(NamedWorkflows):
         reason: str | None = None,
         session: JoinedTransaction | None = None,
     ) -> PublishedEvent:
-        """Store an event, and give it to the waits and triggers of its type and key.
+        """Store an event, and deliver it to the waits and triggers of its type and key.
 
-        An `id` that the source has published before changes nothing (`duplicate`). The event also
-        counts for waits that begin within `ttl`. With an `actor`, the audit trail says who
+        If the source has published this `id` before, nothing changes (`duplicate`). Waits that
+        begin within `ttl` hear the event, too. With an `actor`, the audit trail records who
         published it and why. With `session`, or in a step with `transaction=True`, it is published
         if that transaction commits.
         """
@@ -247,7 +247,8 @@ class Drive(NamedWorkflows):
     ) -> PublishedEvent:
         """Publish an event from async code, with the keywords of `publish`.
 
-        If the call is cancelled, its thread still ends its work: repeat it with the same `id`.
+        If the call is cancelled, its thread may still store the event: repeat it with the same
+        `id`.
         """
         if session is None:
             return await asyncio.to_thread(partial(self.publish, type, payload, **options))
@@ -258,9 +259,9 @@ class Drive(NamedWorkflows):
         )
 
     def callback(self, token: str, payload: Any = None) -> PublishedEvent:
-        """Satisfy the callback of a token, the end of a `callback_url`, once.
+        """Receive a callback; the token is the last part of its `callback_url`.
 
-        Another call has no effect (`duplicate`). Raises `NotFound` for an unknown token, and
+        A second call has no effect (`duplicate`). Raises `NotFound` for an unknown token, and
         `InvalidStateError` if the step ended without it.
         """
         return publication.receive_callback(self, token, payload)
@@ -276,9 +277,9 @@ class Drive(NamedWorkflows):
         return publication.require(self, number)
 
     def failures(self, since: Duration | datetime = "24h") -> list[FailureGroup]:
-        """Return what failed since then, in groups that are alike.
+        """Return the failures since then, in groups of the same step and error.
 
-        Workflows that stand paused on a failure are included whatever their age. The groups that
+        Workflows that are paused by a failure are included whatever their age. The groups that
         need an operator come first.
         """
         return failure_groups(self, since)
@@ -300,7 +301,7 @@ class Drive(NamedWorkflows):
         return activity_chart(self, last, buckets, wanted)
 
     def overview(self, actor: Actor | None = None) -> Overview:
-        """Return what needs a person, an operator, the outside and workers: the front page.
+        """Return the front page: what waits for a person, an operator, the outside or a worker.
 
         The approvals that `actor` may decide come first. The number of statements does not depend
         on the number of workflows.
@@ -319,12 +320,12 @@ class Drive(NamedWorkflows):
         return context_schema(checks.text("context_schema(type)", type))
 
     def queues(self) -> list[QueueDepth]:
-        """Return the queues with work: what is due, since when, what runs and what limits hold."""
+        """Return the queues that have work: what is due, running and held back by limits."""
         return queue_depths(self)
 
     @property
     def approvals(self) -> Approvals:
-        """The requests that wait, or waited, for people."""
+        """The requests for approval, pending and decided."""
         return Approvals(self)
 
     @property
@@ -344,7 +345,7 @@ class Drive(NamedWorkflows):
 
     @property
     def roles(self) -> Roles:
-        """The roles, and the permissions they grant."""
+        """The roles, and the permissions that they grant."""
         return Roles(self)
 
     @property

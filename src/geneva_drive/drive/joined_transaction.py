@@ -50,7 +50,7 @@ def opened(given: Any, async_form: str, *, call: str = "create") -> JoinedTransa
 
 
 async def run_joined(given: AsyncJoinedTransaction, call: Callable[[JoinedTransaction], T]) -> T:
-    """Call `call` with the transaction, by `run_sync` if its driver is async."""
+    """Call `call` with the transaction, through `run_sync` if its driver is async."""
     session: Any = given
     if _is_a(_ASYNC, "async_scoped_session", given):
         session = session()
@@ -65,7 +65,7 @@ def session_of(joined: JoinedTransaction | None) -> Session | None:
 
 
 def is_async(joined: JoinedTransaction) -> bool:
-    """True if an event loop waits for the transaction's driver."""
+    """True if the transaction's driver is async."""
     connection = joined if isinstance(joined, Connection) else joined.connection()
     return connection.dialect.is_async
 
@@ -84,7 +84,7 @@ def connection_of(joined: JoinedTransaction, engine: Engine) -> Connection:
 def after_commit(session: Session, callback: Callable[[], None], *, on_a_thread: bool) -> None:
     """Call `callback` when the caller's transaction commits, never if it is rolled back.
 
-    On a thread if the driver is async: its event loop must not wait for our connection.
+    `on_a_thread` is for async drivers: their event loop must not wait for our connection.
     """
     if on_a_thread:
         callback = partial(_call_on_a_thread, callback)
@@ -111,7 +111,7 @@ def _call_on_a_thread(callback: Callable[[], None]) -> None:
 
 
 def _database_of(engine: Engine) -> tuple[str, str | None]:
-    """Identify a database, whichever driver or host name leads to it."""
+    """Identify a database independently of its driver and host name."""
     url = engine.url
     is_file = url.get_backend_name() == "sqlite" and url.database
     return engine.name, str(Path(str(url.database)).resolve()) if is_file else url.database

@@ -1,7 +1,7 @@
-"""Counters for monitoring: executions that ended, how long they ran, checkpoints that were kept.
+"""Counters for monitoring: ended executions, their durations, and stored checkpoints.
 
-They are read from the database when they are asked for, so that workers pay nothing for them, and
-count the whole installation since this process began.
+They are read from the database on request, so they cost workers nothing. They count the whole
+installation, from the start of this process on.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sqlalchemy import Connection
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-# Seconds: from a step that does nothing to one that takes an hour.
+# In seconds: from a step that does nothing to one that takes an hour.
 BUCKETS = (0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 600.0, 3600.0)
-_SETTLING = timedelta(seconds=5)  # an end may be committed so much later than its moment
+_SETTLING = timedelta(seconds=5)  # how long after an execution's end its commit may come
 _MOST_AT_ONCE = 20_000  # rows; a scrape that finds more continues at the next one
 
 
@@ -37,7 +37,7 @@ class Durations:
 
 
 class EndCounters:
-    """Counts what ended since the process began; each call reads what is new."""
+    """Counts what has ended since the process started; each call reads the new rows."""
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive

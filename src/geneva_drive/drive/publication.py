@@ -1,4 +1,4 @@
-"""Publish events: store one, and deliver it once it is committed."""
+"""Publishing: an event is stored, and delivered once it is committed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_TTL = timedelta(days=7)
 _MAX_NEAR_MISSES = 100
-# As typed JSON stores it; text of the user has its quotes escaped.
+# As typed JSON stores it; quotes in the user's own text are escaped.
 _NAIVE_MOMENT = re.compile(r'\{"\$type":"datetime","value":\[?"(\d{4}-\d\d-\d\dT[\d:.]+)"')
 
 
@@ -60,7 +60,7 @@ class PublishOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeardBy:
-    """What came of an event, as the ids of workflows."""
+    """The workflows that an event started, continued or missed, by id."""
 
     started: list[Any]
     continued: list[Any]
@@ -70,9 +70,9 @@ class HeardBy:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedEvent(Event):
-    """An event that is stored; `started` and `continued` tell what has come of it so far."""
+    """A stored event; `started` and `continued` have its effects so far."""
 
-    duplicate: bool = False  # its source had published its id before
+    duplicate: bool = False  # its source has published this id before
     started: tuple[Any, ...] = ()
     continued: tuple[Any, ...] = ()
     _drive: Drive = field(repr=False, compare=False)
@@ -84,11 +84,11 @@ class PublishedEvent(Event):
         return mask_text(typed_json.dump(self.payload), masked) or "null"
 
     def heard_by(self) -> HeardBy:
-        """Return what has come of the event by now."""
+        """Return the effects of the event so far."""
         store = self._drive.store
         patterns = event_values.patterns_of(self.type)
 
-        def look(connection: Connection) -> HeardBy:
+        def query(connection: Connection) -> HeardBy:
             starts = store.events.starts_of(connection, self.number)
             waits = store.event_waits
             return HeardBy(
@@ -100,7 +100,7 @@ class PublishedEvent(Event):
                 refused={one.type: one.error for one in starts if one.error is not None},
             )
 
-        return store.read(look)
+        return store.read(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def checked(
 
 
 def act_of(actor: object, reason: object) -> Act | None:
-    """Return what the audit trail keeps of a publication; None if no actor is named."""
+    """Return the audit entry of a publication; None without an actor."""
     person, why = audit_text.actor("publish", actor), audit_text.reason("publish", reason)
     return None if person is None else Act(command="publish", actor=person, reason=why)
 
@@ -165,9 +165,9 @@ def _stored_payload(drive: Drive, payload: object) -> str:
 def publish(
     drive: Drive, new: NewEvent, joined: JoinedTransaction | None, act: Act | None = None
 ) -> PublishedEvent:
-    """Store an event, in the caller's transaction if there is one, and deliver it after it.
+    """Store an event, in the caller's transaction if there is one, and deliver it after the commit.
 
-    `act` is put on record with it: who published it, and why.
+    `act` is the audit entry stored with it: who published it, and why.
     """
     database = drive.store.database
     if joined is not None:
@@ -217,7 +217,7 @@ def _publish_joined(
             lambda: _deliver_later(drive, record),
             on_a_thread=connection.dialect.is_async,
         )
-    # A plain connection tells nobody of its commit: housekeeping delivers the event.
+    # A plain connection has no commit hook, so housekeeping delivers the event.
     return answer
 
 
@@ -244,7 +244,7 @@ def _former(drive: Drive, new: NewEvent) -> EventRecord:
     store = drive.store
     with store.database.engine.connect() as apart:
         found = store.events.find(apart, new.source, new.event_id)
-    # It may have been removed since it was in the way.
+    # It may have been removed since the conflict.
     return found or new.record(None)
 
 
@@ -260,7 +260,7 @@ def _deliver_later(drive: Drive, record: EventRecord) -> None:
 
 
 def _without_storage_errors(deliver: Callable[[], list[Key]]) -> list[Key]:
-    """Deliver; the event is stored, so an error would only make the caller publish it again."""
+    """Deliver a stored event; an error would only make the caller publish it again."""
     try:
         return deliver()
     except (StorageError, DBAPIError) as error:
@@ -302,7 +302,7 @@ def require(drive: Drive, number: object) -> PublishedEvent:
 
 
 def receive_callback(drive: Drive, token: object, payload: Any) -> PublishedEvent:
-    """Store what came to a callback URL; a second call has no effect."""
+    """Store the payload of a callback; a second call has no effect."""
     text = checks.text("The token of a callback", token)
     environment, store = drive.environment, drive.store
     found, refusal = callbacks.find(environment, text)

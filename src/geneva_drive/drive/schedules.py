@@ -35,12 +35,12 @@ class ScheduleRun:
     """One run of a schedule: a workflow, or the reason why none was started."""
 
     type: str
-    at: datetime  # the moment of the schedule, exactly
+    at: datetime  # the exact moment of the schedule
     workflow_id: Any
     skipped_reason: SkippedReason | None
     blocked_by: Any  # the workflow that was ongoing, if the reason is `overlap`
     is_manual: bool
-    actor: str | None  # of a run by hand
+    actor: str | None  # for a run by `run_now`
     recorded_at: datetime
     started_at: datetime | None
 
@@ -62,7 +62,7 @@ class Schedule:
     overlap: Overlap
     missed: MissedRuns
     jitter: timedelta | None
-    next_at: datetime | None  # None while it is paused, or if the line fires no more
+    next_at: datetime | None  # None while it is paused, or if the cron line has no further moment
     paused_at: datetime | None
     paused_by: str | None
     paused_reason: str | None
@@ -132,7 +132,7 @@ class Schedules:
     def resume(
         self, type: ScheduledType, actor: str | None = None, reason: str | None = None
     ) -> Schedule:
-        """Resume a paused schedule; the runs it missed are not made up for."""
+        """Resume a paused schedule; the runs that it missed are not started."""
         person, why = audit_text.actor("resume", actor), audit_text.reason("resume", reason)
         name = self._require("resume", type)
         commands.resume(self._drive.environment, name, person, why)
@@ -141,10 +141,10 @@ class Schedules:
     def run_now(
         self, type: ScheduledType, actor: str | None = None, reason: str | None = None
     ) -> ScheduleRun:
-        """Run a schedule now, also if it is paused; the run obeys `overlap` and has no jitter."""
+        """Run a schedule now, even if it is paused; the run obeys `overlap` and has no jitter."""
         person, why = audit_text.actor("run_now", actor), audit_text.reason("run_now", reason)
         name = self._require("run_now", type)
-        definition = definition_lookup.startable(self._drive.store, name)
+        definition = definition_lookup.require_startable(self._drive.store, name)
         return _run(commands.run_now(self._drive.environment, definition, person, why))
 
     def next(self, type: ScheduledType, count: int = 1) -> builtins.list[datetime]:
@@ -168,7 +168,7 @@ class Schedules:
         return dict(self._drive.environment.served_schedules.all())
 
     def _cron(self, name: str) -> Cron:
-        """Return what is in force for a schedule, or what its class says if it was never seen."""
+        """Return the stored schedule, or that of its class if no worker has stored it yet."""
         store = self._drive.store
         record = store.read(lambda connection: store.schedules.get(connection, name))
         if record is not None:
@@ -179,7 +179,7 @@ class Schedules:
         return declared
 
     def _require(self, command: str, given: object) -> str:
-        """Return the type of a schedule that the database has; a known class brings it there."""
+        """Return the type of a schedule; store the schedule first if a class here declares it."""
         name = _type_name(command, given)
         declared = self._served().get(name)
         if declared is not None:

@@ -17,14 +17,14 @@ from geneva_drive.serialization import typed_json
 from geneva_drive.states import Outcome, StepState, is_done
 from geneva_drive.storage.schema.records import CheckpointRecord, ExecutionRecord, Key
 
-# Called with the id of an execution and, if only its latest rows are wanted, their number.
+# Called with the id of an execution, and with the number of its latest rows or None for all.
 ReadCheckpoints = Callable[[Key, int | None], list[CheckpointRecord]]
 
 _MOST_IN_HISTORY = 100
 
 
 class Checkpoint:
-    """An event in the loop of a resumable step, with its cursor at that moment."""
+    """A stored event of a loop (such as an interruption), with the cursor at that moment."""
 
     def __init__(self, record: CheckpointRecord) -> None:
         self._record = record
@@ -67,7 +67,7 @@ class FailedItem(Checkpoint):
 
     @property
     def worker(self) -> str:
-        """The node id, such as "process_004"; of a resumable step its name."""
+        """The node id, such as "process_004"; for a resumable step, its name."""
         return self._worker
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ class StepExecution:
 
     @property
     def approval_id(self) -> Any:
-        """The id of the request that an approval made, or that an earlier attempt left to it."""
+        """The id of the request of an approval; an earlier attempt may have made it."""
         wait = wait_of(self._record)
         return wait.approval_id if isinstance(wait, ApprovalWait) else None
 
@@ -191,7 +191,7 @@ class StepExecution:
         record = self._record
         if self.stored_cursor is None:
             return None
-        # The end of a run adds a row where its last checkpoint stands: only the first one counts.
+        # The end of a run adds a second row at the cursor of its last checkpoint: use the first.
         saved: dict[tuple[str | None, int], datetime] = {}
         for row in self._read_checkpoints(record.id, _MOST_IN_HISTORY):
             saved.setdefault((row.cursor, row.completed_iterations), row.at)
@@ -211,9 +211,9 @@ class StepExecution:
 
     @property
     def checkpoint_history(self) -> list[Checkpoint]:
-        """Where a step was interrupted, skipped an item or ended, oldest first.
+        """The interruptions, skipped items and ends of a step, oldest first.
 
-        A batch worker adds each yield and each checkpoint.
+        For a batch worker, also each yield and each checkpoint.
         """
         return [Checkpoint(record) for record in self._read_checkpoints(self._record.id, None)]
 
@@ -229,9 +229,9 @@ class StepExecution:
 
     @property
     def outcome_words(self) -> str:
-        """The outcome, or the state before there is one; of a condition also if it holds."""
+        """The outcome, or the state before the end; for a condition, also whether it holds."""
         words = (self.outcome or self.state).replace("_", " ")
-        # Not `metadata`: this process may lack a type in it.
+        # Not `self.metadata`, which fails if this process lacks a type in it.
         holds = json.loads(self._record.metadata or "{}").get("holds")
         return words if holds is None else f"{words}: {'true' if holds else 'false'}"
 

@@ -1,4 +1,4 @@
-"""After a commit: events for subscribers, a wake-up for workers, and news for waiting callers."""
+"""After a commit, emit telemetry events and wake the workers and callers that wait."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES
 
 
 def announce_commit(environment: Environment, applied: Sequence[Applied]) -> None:
-    """Emit events for what was committed, and wake workers once if anything became due."""
+    """Emit events for the committed changes, and wake workers once if an execution became due."""
     _emit_progress(environment, applied)
-    # Without a subscriber a failed step is still logged.
+    # Without a subscriber, failed steps are still logged.
     wanted = environment.events.wanted
     emitted = applied if wanted else [one for one in applied if one.has_failure]
     if emitted:
@@ -22,7 +22,7 @@ def announce_commit(environment: Environment, applied: Sequence[Applied]) -> Non
     if any(one.leaves_something_due for one in applied):
         environment.wakeups.ring()
     if not environment.awaited_ends.is_empty:
-        environment.awaited_ends.tell(
+        environment.awaited_ends.notify(
             one.workflow.id for one in applied if one.workflow.state in ENDED_WORKFLOW_STATES
         )
 
@@ -31,7 +31,7 @@ def _emit_progress(environment: Environment, applied: Sequence[Applied]) -> None
     if not environment.events.progress_wanted:
         return
     now = environment.clock.now()
-    for workflow, execution, progress in telemetry_events.arrived(applied):
+    for workflow, execution, progress in telemetry_events.ended_loops(applied):
         # The commit has cleared the cursor.
         environment.events.emit_progress(
             partial(telemetry_events.progressed, workflow, execution, None, progress, now)

@@ -14,7 +14,7 @@ from geneva_drive.document_lane import DOCUMENT_LANE
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import Lost, StepOutcome
 from geneva_drive.storage.schema.records import (
@@ -34,7 +34,7 @@ class Claimed:
     workflow: WorkflowRecord
     execution: ExecutionRecord
     claim_token: str
-    stored: GraphNodeRecord | None = None  # its node, where the graph is stored
+    stored: GraphNodeRecord | None = None  # its node, if the graph is stored
     document: Definition | None = None  # None for a class
     chain_length: int = 0
     chained_since: float = field(default_factory=time.monotonic)
@@ -44,11 +44,11 @@ class Claimed:
         return self.document or registry.definition_for(self.workflow.type)
 
     def node_in(self, definition: Definition) -> Node | None:
-        """Return the node to run; None if this process does not know it."""
+        """Return the node to run; None if this process's code lacks it."""
         stored = self.stored
         if stored is not None and (stored.job is not None or definition is DYNAMIC):
             own = job_options.of_row(stored.scheduling)
-            # Only the parts of a batch are asked for what they depend on.
+            # Only the dependencies of the nodes of a batch are needed.
             depends_on = tuple(load_ids(stored.depends_on)) if own.part else ()
             return stored_node(stored.name, stored.job, stored.args, own, depends_on)
         return definition.get(self.execution.step_name)
@@ -70,7 +70,7 @@ class Claimed:
 
 
 def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
-    """Read the stored node of each execution of a stored graph that has none yet."""
+    """Read the nodes of executions in stored graphs that do not have theirs yet."""
     wanted = [_key_of(one) for one in claimed if one.workflow.has_graph and one.stored is None]
     if not wanted:
         return list(claimed)
@@ -80,7 +80,7 @@ def with_stored_nodes(environment: Environment, claimed: Sequence[Claimed]) -> l
 
 
 def with_documents(environment: Environment, claimed: Sequence[Claimed]) -> list[Claimed]:
-    """Find the document of each execution of one."""
+    """Find the document of each execution of a document's workflow."""
     return [_with_document(environment, one) for one in claimed]
 
 
@@ -88,24 +88,24 @@ def _with_document(environment: Environment, claimed: Claimed) -> Claimed:
     execution = claimed.execution
     if execution.type != DOCUMENT_LANE or claimed.document is not None:
         return claimed
-    # A claim does not read the column of the workflow.
+    # The claim does not read this column of the workflow.
     workflow = claimed.workflow._replace(definition_signature=execution.signature)
     document = definition_lookup.definition_of(environment.store, workflow)
     return replace(claimed, workflow=workflow, document=document)
 
 
 def _key_of(claimed: Claimed) -> NodeKey:
-    """Return the key of an execution's node; that of a worker stands for all of its batch."""
-    return claimed.workflow.id, whole_of(claimed.execution)
+    """Return the key of an execution's stored node; all workers of a batch share one node."""
+    return claimed.workflow.id, graph_node_id(claimed.execution)
 
 
 def unserved(claimed: Claimed, limit: int) -> StepOutcome:
-    """Return the outcome of an execution whose class is not in this process after all."""
+    """Return the outcome of an execution whose class this process lacks, although it claimed it."""
     return Lost(f"No class of type {claimed.workflow.type!r} is imported in the worker.", limit)
 
 
-def chained(claimed: Claimed, applied: Applied) -> Claimed | None:
-    """Return the next execution, if the commit of the one before has claimed it."""
+def chained_claim(claimed: Claimed, applied: Applied) -> Claimed | None:
+    """Return the next execution, if the commit of this one has claimed it."""
     following = applied.chained
     if following is None:
         return None
@@ -118,7 +118,7 @@ def continued(
     execution: ExecutionRecord,
     stored: GraphNodeRecord | None = None,
 ) -> Claimed:
-    """Return the claim of an execution that was claimed with its predecessor's commit."""
+    """Return the claim of an execution that the commit of its predecessor has claimed."""
     assert execution.claim_token is not None, "a chained execution is inserted with its claim"
     return Claimed(
         workflow=workflow,

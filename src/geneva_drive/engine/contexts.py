@@ -1,6 +1,6 @@
-"""Contexts: from what users pass to stored text.
+"""Check the contexts that users pass, and dump them as stored text.
 
-A context type is users' code: its validators never run under a lock or in our transaction.
+A context type is user code: its validators never run under a lock or in our transaction.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def merge(
     merged = {**before, **data}
     kind = definition.context_type if definition else None
     if definition is not None and kind is not None:
-        # Values of fields that the type no longer has are kept, for a deploy that is taken back.
+        # Keep the values of fields that the type no longer has: the deploy may be rolled back.
         checked = kind.check(definition.workflow_class.__name__, merged, data)
         merged = {**before, **checked}
     return MergedContext(stored, typed_json.dump_context(merged, limit))

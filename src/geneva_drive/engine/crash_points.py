@@ -1,4 +1,4 @@
-"""Named points on the way of an execution, at which a test may crash the worker."""
+"""Named points in the life of an execution where a test can crash the worker."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Point = Literal[
 
 
 class Crash(BaseException):
-    """A worker's death in a test; nothing may take it for a step's failure."""
+    """A worker's death in a test; no code may treat it as a failure of the step."""
 
 
 class Life:
-    """The life of a worker with threads of its own: a crash on one of them is the end of all."""
+    """The life of a worker with threads of its own: a crash on one of them ends them all."""
 
     def __init__(self) -> None:
         self.is_over = False
         self.stop: Callable[[], None] = _do_nothing
 
     def begin(self, stop: Callable[[], None]) -> None:
-        """Note that the worker runs: it may reach a point at any time, until it is stopped."""
+        """Note that the worker runs, and may reach a point at any time until it is stopped."""
         self.stop = stop
         _running.add(self)
 
@@ -42,16 +42,16 @@ class Life:
         _running.discard(self)
 
     def enter(self) -> None:
-        """Make the calling thread one of this worker's."""
+        """Make the calling thread one of this worker's threads."""
         _life.set(self)
 
     def reached(self, point: Point) -> None:
-        """Call the test's watch, if there is one; raise `Crash` if this worker is dead."""
+        """Call the test's `Watch`, if there is one; raise `Crash` if this worker is dead."""
         if _is_armed:
             _look(point, self)
 
     def require(self) -> None:
-        """Raise `Crash` if this worker is dead: it must not write any more."""
+        """Raise `Crash` if this worker is dead, because it must not write any more."""
         if self.is_over:
             raise Crash
 
@@ -59,14 +59,14 @@ class Life:
 def _do_nothing() -> None: ...
 
 
-# Called with the point, and with the life of the worker whose thread has reached it: None if the
-# thread is a test's own.
+# Called with the point and the life of the worker whose thread reached it; None on a thread of the
+# test itself.
 Watch = Callable[[Point, Life | None], None]
 
 _life: ContextVar[Life | None] = ContextVar("life", default=None)
 _running: set[Life] = set()
 _watch: Watch | None = None
-# Stays on after the first test that crashes a worker: a body of that worker may still run.
+# Stays on after the first test that crashes a worker, because a body of it may still run.
 _is_armed = False
 
 

@@ -1,4 +1,4 @@
-"""What the engine works with: the store, settings, clock and subscribers of one Drive."""
+"""The environment of the engine: the store, settings, clock and subscribers of one Drive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geneva_drive.telemetry import Events
 
 @dataclass(slots=True, kw_only=True)
 class Environment:
-    """Passed to everything in the engine; only tests replace a field, the clock."""
+    """Passed to all parts of the engine; only tests replace a field, which is the clock."""
 
     store: Store
     settings: Settings

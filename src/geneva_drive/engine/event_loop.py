@@ -15,18 +15,18 @@ from geneva_drive.engine.timed_coroutine import Report
 
 
 class BodyTimedOut(Exception):
-    """An async body was cancelled because its time was up."""
+    """An async body was cancelled at its timeout."""
 
 
 class _Interrupted(Exception):
-    """Carries an interrupt past the event loop, which it would end for all other bodies."""
+    """Carries an interrupt out of a task; raised there, it would stop the loop for all bodies."""
 
     def __init__(self, interrupt: BaseException) -> None:
         self.interrupt = interrupt
 
 
 class LoopThread:
-    """Starts with the first async body and runs all that follow."""
+    """The thread of the event loop; the first async body starts it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class LoopThread:
     def run(self, body: Coroutine[Any, Any, Any], timeout: timedelta | None, report: Report) -> Any:
         """Await `body` on the loop; return its result to the calling thread.
 
-        `report` is called if it blocks the loop.
+        `report` is called if the body blocks the loop.
         """
         context = contextvars.copy_context()
         timed_coroutine.time_in(context, report)
@@ -79,8 +79,8 @@ class LoopThread:
 
 def _serve(loop: asyncio.AbstractEventLoop, is_closing: threading.Event) -> None:
     while not is_closing.is_set():
-        # Raised in a task that a body has started. The code that awaits the task gets it too, and
-        # all other bodies need the loop.
+        # A task that a body started may raise these. The code that awaits the task gets the error,
+        # and the loop must continue for all other bodies.
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
 

@@ -1,4 +1,4 @@
-"""Kept results: of nodes, and of whole workflows."""
+"""Read the kept results of nodes and of whole workflows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DoneStep = tuple[str | None, str | None]  # its result as typed JSON, and its sh
 def of_workflows(
     connection: Connection, store: Store, workflows: Sequence[WorkflowRecord]
 ) -> dict[Key, str | None]:
-    """Return the results of a page of workflows, with one statement for all that have no map."""
+    """Return the results of a page of workflows, with one statement for all without a map."""
     finished = [one for one in workflows if one.state is WorkflowState.FINISHED]
     done = store.listed_facts.results(connection, finished)
     return {
@@ -46,14 +46,14 @@ def of_workflows(
 def of_workflow(
     connection: Connection, store: Store, workflow: WorkflowRecord, done: DoneStep | None = None
 ) -> str | None:
-    """Return a workflow's result as typed JSON: that of the step which was done last.
+    """Return a workflow's result as typed JSON: the result of the step that was done last.
 
-    `self.finish(result=...)` stores its result with its step, which is the last one done. So no
-    completion has to write to a column of the workflow. That of a map is the list of its results.
-    Pass `done` if the last step was read before.
+    `self.finish(result=...)` stores its result with its step, which is then the last one. So no
+    completion has to write to a column of the workflow. The result of a map is the list of its
+    results. Pass `done` if the last step was read before.
     """
     if workflow.definition_signature is not None:
-        # A document says how its workflows finish; one whose last step was passed over did not.
+        # A document's last step stores this result; a step that was passed over stores none.
         is_over = workflow.state is WorkflowState.FINISHED
         return typed_json.dump(workflow.result or "executed") if is_over else None
     last = workflow.previous_step_name
@@ -64,7 +64,7 @@ def of_workflow(
     if node_id is None:
         return result
     if not store.expansions.of(connection, workflow.id)[node_id].is_over:
-        return result  # it was this worker that finished the workflow
+        return result  # this worker itself finished the workflow
     rows = store.expansions.results(connection, workflow.id, node_id)
     return f"[{','.join(row.result or 'null' for row in rows)}]"
 
@@ -77,8 +77,8 @@ def of_nodes(
 ) -> list[Any]:
     """Return the kept results of nodes, None for one that has not run.
 
-    `wanted` may also be one map or batch worker: then its results are returned, in the order of the
-    items. Raises an error for an unknown node, and for one that keeps no result.
+    `wanted` may also be one map or batch worker: then this returns its results, in the order of
+    the items. Raises an error for an unknown node, and for one that keeps no result.
     """
     expanded = (
         _stored_workers(open_store, workflow, wanted)
@@ -145,20 +145,20 @@ def _of_expansion(store: Store, workflow_id: Key, names: Sequence[str]) -> list[
     return [typed_json.load(row.result) for row in store.read(read)]
 
 
-def brought(node: Node, value: Any) -> Event | Callback | list[Event]:
-    """Return what a wait for events or a callback has brought, from its stored values."""
+def received(node: Node, value: Any) -> Event | Callback | list[Event]:
+    """Return the events or the callback that a wait received, from the stored value."""
     if node.kind is NodeKind.CALLBACK:
         return Callback.read(value)
     return [Event.read(each) for each in value] if isinstance(value, list) else Event.read(value)
 
 
 def _value(node: Node | None, text: str | None) -> Any:
-    """Return a stored result; that of an approval is its decision."""
+    """Return a stored result; for an approval, its decision."""
     value = typed_json.load(text)
     if value is None or node is None:
         return value
     if node.is_event_wait:
-        return brought(node, value)
+        return received(node, value)
     if not node.is_approval:
         return value
     return ApprovalDecision.read(value, node.terms.form, node.name)
@@ -216,7 +216,7 @@ def _latest(
 
 
 def _check_keeps(node: NodeOutline) -> None:
-    """Raise an error if a node without a result can never have one, as far as is known here."""
+    """Raise an error if a node without a result can never have one, as far as we know."""
     if node.job is None:
         raise InvalidInput(f"Node {node.name!r} keeps no result: it has no job.")
     own = job_options.of_row(node.scheduling)

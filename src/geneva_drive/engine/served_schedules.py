@@ -9,9 +9,9 @@ from geneva_drive.definition.schedule import Cron
 
 
 class ServedSchedules:
-    """Schedules by type, and which of them the database already has.
+    """Schedules by type, and which of them this process has registered in the database.
 
-    It keeps no class: a class that is out of reach must be forgotten.
+    It keeps no reference to a class, so that unused classes can be garbage collected.
     """
 
     def __init__(self) -> None:
@@ -20,9 +20,9 @@ class ServedSchedules:
         self._registered: dict[str, Cron] = {}
 
     def all(self) -> Mapping[str, Cron]:
-        """Return the schedules; cheap, as a worker asks with each look at its timers."""
+        """Return the schedules; cheap, because a worker calls it with each check of its timers."""
         types = registry.types()
-        # The registry makes another list when a class comes or goes.
+        # The registry returns another list object once a class is added or removed.
         if types is not self._seen:
             self._served = {
                 known.type: known.schedule
@@ -33,7 +33,7 @@ class ServedSchedules:
         return self._served
 
     def unregistered(self) -> list[tuple[str, Cron]]:
-        """Return the schedules that this process has not brought to the database."""
+        """Return the schedules that this process has not registered yet."""
         served, registered = self.all(), self._registered
         return [(name, cron) for name, cron in served.items() if registered.get(name) != cron]
 

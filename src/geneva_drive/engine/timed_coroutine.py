@@ -1,4 +1,4 @@
-"""Times the coroutines of async bodies, to report one that blocks the event loop."""
+"""Time the coroutines of async bodies, to report bodies that block the event loop."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any
 
-# How long a body may run between two awaits before it is reported.
-LONGEST = timedelta(seconds=1)
+LONGEST = timedelta(seconds=1)  # a body that runs longer between two awaits is reported
 _LONGEST_SECONDS = LONGEST.total_seconds()
 
 Report = Callable[[timedelta], None]
 
 
 class Blockage:
-    """Reports a body that blocks the loop; once, as its loop may do so at each of many items."""
+    """Reports a body that blocks the loop; once, because it may do so at each of many items."""
 
     __slots__ = ("_report",)
 
@@ -30,12 +29,12 @@ class Blockage:
             report(timedelta(seconds=seconds))
 
 
-# In the context, so that the tasks which a body starts are timed as well.
+# A context variable, so that the tasks that a body starts are timed too.
 _blockage: ContextVar[Blockage | None] = ContextVar("geneva_blockage", default=None)
 
 
 def time_in(context: Context, report: Report) -> None:
-    """Time the tasks that are created in a context."""
+    """Make all tasks that are created in `context` timed."""
     context.run(_blockage.set, Blockage(report))
 
 
@@ -44,7 +43,7 @@ def make_task(
     coroutine: Coroutine[Any, Any, Any] | Generator[Any, None, Any],
     **options: Any,
 ) -> asyncio.Task[Any]:
-    """Take the place of a loop's task factory."""
+    """Create a task; the task factory of the event loop."""
     context: Context | None = options.get("context")
     blockage = _blockage.get() if context is None else context.get(_blockage)
     timed: Any = coroutine if blockage is None else TimedCoroutine(coroutine, blockage)
@@ -54,7 +53,7 @@ def make_task(
 class TimedCoroutine(Coroutine[Any, Any, Any]):
     """A coroutine whose every step is timed, which costs far less than asyncio's debug mode.
 
-    It is otherwise the coroutine itself, also to libraries that look at its `cr_frame`.
+    Otherwise it behaves as the coroutine itself, even for libraries that read its `cr_frame`.
     """
 
     __slots__ = ("_blockage", "_coroutine")

@@ -19,7 +19,7 @@ class BodyTransactionLost(StorageError):
         super().__init__(
             f"The step's transaction ended before the step did ({cause.orig}). A database error "
             f"that the body catches may roll all of it back: put session.begin_nested() around "
-            f"what may fail, and use no DDL."
+            f"statements that may fail, and use no DDL."
         )
 
 
@@ -28,10 +28,10 @@ def leave(connection: Connection) -> None:
 
 
 def find(connection: Connection, database: Database) -> None:
-    """Raise `BodyTransactionLost` if this is not the transaction that the mark was left in.
+    """Raise `BodyTransactionLost` if this is not the marked transaction any more.
 
-    A database may roll back a whole transaction at an error that the body swallows (a deadlock on
-    MySQL), or commit it at a DDL statement. Completing the step would record work that is gone.
+    A database may roll back a whole transaction after an error that the body catches (a deadlock on
+    MySQL), or commit it before a DDL statement. Completing the step would record lost work.
     """
     try:
         connection.exec_driver_sql(f"RELEASE SAVEPOINT {_MARK}")

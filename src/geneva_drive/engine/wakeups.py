@@ -1,4 +1,4 @@
-"""Wake-ups: tell workers of something to do, and callers of the end that they wait for."""
+"""Wake-ups: notify workers of due executions, and callers of the end of their workflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.storage.schema.records import Key
 
 
 class Wakeups:
-    """Rings the bells of waiting workers; only a hint, as polling always finds what is due."""
+    """Wakes waiting workers; only a hint, because polling finds every due execution."""
 
     def __init__(self, hints: Hints) -> None:
         self.hints = hints
@@ -37,31 +37,31 @@ class Wakeups:
             bell.set()
 
 
-Tell = Callable[[], object]
+Notify = Callable[[], object]
 
 
 class AwaitedEnds:
-    """The callers that wait, by workflow; only a hint, as each caller also polls."""
+    """The callers that wait for the end of a workflow; only a hint, because they also poll."""
 
     def __init__(self) -> None:
-        self._listeners: dict[Key, tuple[Tell, ...]] = {}
+        self._listeners: dict[Key, tuple[Notify, ...]] = {}
         self._lock = threading.Lock()
 
     @property
     def is_empty(self) -> bool:
         return not self._listeners
 
-    def listen(self, workflow_id: Key, tell: Tell) -> Callable[[], None]:
-        """Call `tell`, which must not raise, when the workflow ends; return what ends that.
+    def listen(self, workflow_id: Key, notify: Notify) -> Callable[[], None]:
+        """Call `notify` when the workflow ends; return a function that stops listening.
 
-        It is called on the thread that committed the end.
+        `notify` runs on the thread that committed the end, and must not raise.
         """
         with self._lock:
-            self._listeners[workflow_id] = (*self._listeners.get(workflow_id, ()), tell)
+            self._listeners[workflow_id] = (*self._listeners.get(workflow_id, ()), notify)
 
         def leave() -> None:
             with self._lock:
-                others = tuple(one for one in self._listeners[workflow_id] if one is not tell)
+                others = tuple(one for one in self._listeners[workflow_id] if one is not notify)
                 if others:
                     self._listeners[workflow_id] = others
                 else:
@@ -69,7 +69,7 @@ class AwaitedEnds:
 
         return leave
 
-    def tell(self, workflow_ids: Iterable[Key]) -> None:
+    def notify(self, workflow_ids: Iterable[Key]) -> None:
         for workflow_id in workflow_ids:
-            for tell in self._listeners.get(workflow_id, ()):
-                tell()
+            for notify in self._listeners.get(workflow_id, ()):
+                notify()

@@ -1,4 +1,4 @@
-"""The errors of this library, in branches by what the caller can do.
+"""The errors of this library, grouped by what the caller can do.
 
 GenevaDriveError
 ├── StepConfigurationError   fix the workflow class (also a TypeError)
@@ -165,7 +165,7 @@ __all__ = [
     "WorkflowNotFound",
 ]
 
-# The name of an error's class is stored with a failed execution. It stays the same whichever of
-# these files the class is in.
+# The full name of an error's class is stored with a failed execution, so it must not depend on the
+# module that defines the class.
 for _name in __all__:
     globals()[_name].__module__ = __name__

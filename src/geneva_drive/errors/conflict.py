@@ -19,7 +19,7 @@ class AlreadyRunning(GenevaDriveError):
         self.existing = existing
         super().__init__(
             f"{hero_type} {hero_id!r} already has an ongoing {type_name} (workflow {existing.id}). "
-            f"Use get_or_create() to take that one, or allow_multiple=True to start another."
+            f"Use get_or_create() to get that one, or allow_multiple=True to start another."
         )
 
 
@@ -28,7 +28,7 @@ class InvalidStateError(GenevaDriveError):
 
 
 class NotPermitted(GenevaDriveError):
-    """The actor has no right to do this; the attempt is on record."""
+    """The actor has no right to do this; the attempt is recorded."""
 
 
 class IllegalMove(InvalidStateError):

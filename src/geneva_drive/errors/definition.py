@@ -1,4 +1,4 @@
-"""Errors about a workflow class or document; change it."""
+"""Errors about a workflow class or document, which must be changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Fault:
 
 
 class StepConfigurationError(GenevaDriveError, TypeError):
-    """A workflow class or document is wrong. Raised when the class is created.
+    """A workflow class or document has faults. Raised when the class is created.
 
     `where` is its file and line; `faults` lists all faults of a document.
     """

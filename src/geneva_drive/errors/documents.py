@@ -13,7 +13,7 @@ class ExpressionFailed(GenevaDriveError, PermanentError):
 
 
 class MissingField(ExpressionFailed):
-    """A condition or template reads a field that is null or not there."""
+    """A condition or template reads a field that is null or missing."""
 
     def __init__(self, field: str) -> None:
         self.field = field

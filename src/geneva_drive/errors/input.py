@@ -1,4 +1,4 @@
-"""Errors about arguments and values; pass something else."""
+"""Errors about arguments and values that the caller must change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NoSuchBranch(InvalidInput):
 
 
 class InvalidRecord(InvalidInput):
-    """Values do not fit a dataclass or pydantic model; `faults` lists why."""
+    """Values do not fit a dataclass or pydantic model; `faults` lists the reasons."""
 
     faults: tuple[Fault, ...]
 
@@ -49,7 +49,7 @@ class InvalidRecord(InvalidInput):
 
 
 class InvalidContext(InvalidRecord):
-    """A context does not fit the context type of its workflow class; `faults` lists why."""
+    """A context does not fit the context type of its workflow class; `faults` lists the reasons."""
 
     def __init__(self, workflow: str, context_type: str, faults: Sequence[Fault]) -> None:
         self.workflow = workflow
@@ -59,7 +59,7 @@ class InvalidContext(InvalidRecord):
 
 
 class InvalidForm(InvalidRecord):
-    """The data of a decision does not fit the form of its approval; `faults` lists why."""
+    """The data of a decision does not fit the form of its approval; `faults` lists the reasons."""
 
     def __init__(self, step_name: str, form: str, faults: Sequence[Fault]) -> None:
         self.step_name = step_name

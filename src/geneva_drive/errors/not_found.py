@@ -1,4 +1,4 @@
-"""Errors about something that this database or process does not have."""
+"""Errors about things that this database or process does not have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NotFound(GenevaDriveError, LookupError):
-    """The database or the process does not have it."""
+    """The database or the process does not have this thing."""
 
 
 class WorkflowNotFound(NotFound):
@@ -56,7 +56,7 @@ class DeadLetterNotFound(NotFound):
 
 
 class KeyNotFound(NotFound):
-    """There is no such API key. What was passed may be a secret, so it is not repeated."""
+    """There is no such API key. The message does not repeat the argument, which may be a secret."""
 
     def __init__(self, key_id: str | None) -> None:
         self.key_id = key_id
@@ -117,9 +117,8 @@ class StepVanished(StepNotDefined):
         super().__init__(workflow, step, steps)
         self.args = (
             f"{self.args[0]} An execution is at this step. Put `{step} = gd.removed_step()` where "
-            "it "
-            f'was, or `renamed_from="{step}"` on its successor, and resume; or choose where to '
-            f"go on: `resume_at` in code, `geneva resume ID --at STEP` in the shell.",
+            f'it was, or `renamed_from="{step}"` on its successor, and resume; or choose the step '
+            f"to continue at: `resume_at` in code, `geneva resume ID --at STEP` in the shell.",
         )
 
 
@@ -139,7 +138,7 @@ class DefinitionNotFound(UnknownWorkflowClass):
         self.name = self.type_name = str(name)
         self.version = version
         if version is not None:
-            what = f"There is no version {shown(version)} of a document {shown(name)}."
+            what = f"There is no version {shown(version)} of document {shown(name)}."
         else:
             what = (
                 f"There is no document {shown(name)}, and no workflow class of this type is "

@@ -42,7 +42,7 @@ class ChildCanceled(GenevaDriveError):
 
 
 class OutdatedContext(GenevaDriveError):
-    """A step reads a stored context that does not fit the context type, as the type has changed."""
+    """A step reads a stored context that no longer fits the context type, which has changed."""
 
     def __init__(self, workflow_id: object, invalid: InvalidContext) -> None:
         self.workflow_id = workflow_id
@@ -73,11 +73,11 @@ class StepTimedOut(GenevaDriveError, TimeoutError):
 
 
 class PermanentError(Exception):
-    """Raise it in a step for a failure that no reattempt can fix."""
+    """Raise this in a step for a failure that no reattempt can fix."""
 
 
 class RetryableError(Exception):
-    """Raise it in a step for a failure that a reattempt may fix.
+    """Raise this in a step for a failure that a reattempt may fix.
 
     `retry_after` (seconds or a timedelta) replaces the wait of the policy.
     """

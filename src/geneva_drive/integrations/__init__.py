@@ -1,1 +1,1 @@
-"""Doors for frameworks, each a module of its own that imports only its framework."""
+"""Doors for frameworks: one module for each framework, which imports only that one."""

@@ -13,7 +13,7 @@ from geneva_drive.worker.worker import Queues
 def lifespan(
     drive: Drive, queues: Queues | None = None, concurrency: int = 8
 ) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """Return a lifespan that runs a worker while the application runs.
+    """Return a lifespan that runs a worker as long as the application runs.
 
     The worker starts before the first request, and drains when the application stops.
 

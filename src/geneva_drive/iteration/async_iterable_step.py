@@ -39,9 +39,9 @@ AnyPairs = Pairs[T] | AsyncIterable[tuple[T, Any]]
 
 
 class AsyncIterableStep(LoopFields):
-    """`gd.IterableStep` for `async def`: its loops are for `async for`, its methods are awaited.
+    """`gd.IterableStep` for `async def` steps, with `async for` loops and awaitable methods.
 
-    Whatever waits for the database or a file runs on a thread.
+    Calls that wait for the database or a file run on a thread.
     """
 
     def __init__(self, run: LoopRun) -> None:
@@ -93,7 +93,7 @@ class AsyncIterableStep(LoopFields):
         batch_size: int | None = None,
     ) -> AsyncIterator[Any]:
         if not isinstance(iterable, AsyncIterable):
-            # The overloads take literals, and here the values are known only when it runs.
+            # The overloads take literals, but these values are known only at run time.
             begin: Callable[..., Iterator[Any]] = self._step.iterate_over
             return self._awaited(
                 lambda: begin(iterable, with_cursors=with_cursors, batch_size=batch_size)
@@ -157,10 +157,10 @@ class AsyncIterableStep(LoopFields):
         return self._loop_over(async_sources.nested(outer, inner, self.cursor))
 
     def throttle(self, condition: Callable[[], object], backoff: Duration) -> Awaitable[None]:
-        """Suspend for `backoff` while the condition is true; asked now and before each item.
+        """Suspend for `backoff` while the condition is true; it is called now and before each item.
 
-        An async condition is awaited before each item. To ask it now, write
-        `await it.throttle(...)`; within an item, that is the only time it is asked.
+        An async condition is awaited before each item. To call it now, write `await
+        it.throttle(...)`; within an item, it is called only then.
         """
         span = parse_span("throttle(backoff=...)", backoff)
         throttle = Throttle(condition, span, line_of_caller(inspect.currentframe()))
@@ -169,11 +169,12 @@ class AsyncIterableStep(LoopFields):
             answer = condition()
             if not inspect.isawaitable(answer):
                 suspend_if(answer, span)
-                return _Asked()
+                return _ThrottleResult()
             maybe_async.discard(answer)
-        self._run.throttles.settle = _settling(asyncio.get_running_loop())
-        # Within an item only the caller can await it: a coroutine makes Python warn if they forget.
-        return _ask(throttle) if self._run.has_begun else _Asked(throttle)
+        self._run.throttles.await_result = _awaiter_on(asyncio.get_running_loop())
+        # Within an item, only the caller can await it; if they forget, Python warns about the
+        # coroutine.
+        return _await_condition(throttle) if self._run.has_begun else _ThrottleResult(throttle)
 
     def _awaited(self, begin: Callable[[], Iterator[T]]) -> AsyncIterator[T]:
         return AsyncLoop(async_sources.on_a_thread(begin), self._run.exit)
@@ -193,28 +194,28 @@ class AsyncIterableStep(LoopFields):
         await asyncio.to_thread(self._run.backend.body_goes_on)
 
 
-class _Asked:
-    """The result of throttle() that may, but need not, be awaited."""
+class _ThrottleResult:
+    """The result of throttle(), which need not be awaited."""
 
     def __init__(self, throttle: Throttle | None = None) -> None:
         self._throttle = throttle
 
     def __await__(self) -> Generator[Any, None, None]:
         if self._throttle is not None:
-            yield from _ask(self._throttle).__await__()
+            yield from _await_condition(self._throttle).__await__()
 
 
-async def _ask(throttle: Throttle) -> None:
+async def _await_condition(throttle: Throttle) -> None:
     suspend_if(await maybe_async.awaited(throttle.condition), throttle.backoff)
 
 
-def _settling(event_loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:
-    """Return a function that awaits an answer on the event loop, called from another thread."""
+def _awaiter_on(event_loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:
+    """Return a function that other threads call to await a result on the event loop."""
 
     async def answered(answer: Awaitable[Any]) -> Any:
         return await answer
 
-    def settle(answer: Awaitable[Any]) -> Any:
+    def await_result(answer: Awaitable[Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(answered(answer), event_loop).result()
 
-    return settle
+    return await_result

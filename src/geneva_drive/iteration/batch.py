@@ -1,4 +1,4 @@
-"""The argument `batch` of a batch worker's body, and what the body returns to be called again."""
+"""The argument `batch` of a batch worker's body, and the checkpoint yield that a body returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OpenItems = Callable[[Any], Iterator[tuple[Any, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class CheckpointYield:
-    """What `batch.checkpoint_yield()` makes: return it to be called again from its cursor."""
+    """A checkpoint yield: a body that returns it is called again at its cursor."""
 
     cursor: Any
     items_processed: int
@@ -28,7 +28,7 @@ class CheckpointYield:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPart:
-    """The range of one worker, as its batch made it."""
+    """The range of one worker, as created by its batch."""
 
     id: str
     start: Any
@@ -36,11 +36,11 @@ class BatchPart:
     metadata: Any
     size: int | None  # of an integer range
     checkpoint_interval: int
-    own_items: OpenItems  # from a position on, each with its cursor
+    own_items: OpenItems  # opens the items from a position on, each with its cursor
 
 
 class BatchFields:
-    """What a body can read of its batch, async or not."""
+    """The fields of a batch, for async and plain bodies."""
 
     def __init__(self, run: LoopRun, part: BatchPart, accumulated_results: Any = None) -> None:
         self._run = run
@@ -60,22 +60,22 @@ class BatchFields:
 
     @property
     def end(self) -> Any:
-        """The end of the range, which is not part of it."""
+        """The end of the range, exclusive."""
         return self._part.end
 
     @property
     def metadata(self) -> Any:
-        """The metadata that the batch gave this range."""
+        """The metadata of this range."""
         return self._part.metadata
 
     @property
     def checkpoint_interval(self) -> int:
-        """After how many items a checkpoint is due."""
+        """The number of items between checkpoints."""
         return self._part.checkpoint_interval
 
     @property
     def position(self) -> Any:
-        """Where to continue: the cursor of the checkpoint, or `start` without one."""
+        """The cursor of the last checkpoint, or `start` without one."""
         return self._run.state.cursor if self.has_checkpoint else self._part.start
 
     @property
@@ -89,7 +89,7 @@ class BatchFields:
 
     @property
     def accumulated_results(self) -> Any:
-        """What the last yield passed on; None without one."""
+        """The accumulated results of the last yield; None without one."""
         return self._accumulated_results
 
     def checkpoint_yield(
@@ -98,7 +98,7 @@ class BatchFields:
         items_processed: int | None = None,
         accumulated_results: Any = None,
     ) -> CheckpointYield:
-        """Return this from the body to save a checkpoint and be called again at `cursor`.
+        """Return this from the body to save a checkpoint and to be called again at `cursor`.
 
         `items_processed` counts the items since the start of the range. After a crash, the worker
         continues from the last checkpoint that was saved.
@@ -127,7 +127,7 @@ class BatchFields:
             f"{what}: items_processed",
             items_processed,
             at_least=self.items_processed,
-            hint=" It counts all items of the range that are done, those of earlier calls too.",
+            hint=" It counts all done items of the range, including those of earlier calls.",
         )
         if (cursor, done) == self._began_at:
             raise InvalidInput(
@@ -146,7 +146,7 @@ class BatchFields:
 
     @property
     def _indexes(self) -> tuple[int, int | None]:
-        """The index at which to continue in an iterable, and the one at which to end."""
+        """The first and the end index of the remaining items of an iterable."""
         if self._part.size is None:
             return sequences.index_of(self._run.state.cursor), None
         if self.start < 0:
@@ -161,10 +161,10 @@ class BatchFields:
 
 
 class Batch(BatchFields):
-    """The range of a batch worker, and where its last checkpoint left it.
+    """The range of a batch worker, with the position and results of its last checkpoint.
 
-    Either loop over `items()`, which saves checkpoints as it goes, or do some items and return
-    `checkpoint_yield(...)`: the checkpoint is saved, and then the body is called again.
+    Either loop over `items()`, which saves checkpoints as it goes, or process some items and return
+    `checkpoint_yield(...)`: the checkpoint is saved, and the body is called again.
     """
 
     def items(
@@ -172,10 +172,10 @@ class Batch(BatchFields):
     ) -> Iterator[Any]:
         """Loop over the items of the range from `position` on, and save checkpoints.
 
-        With an iterable: its items from index `start` up to `end`; all of them if the bounds are
-        not integers. Without one: the records or rows of `Batches.over` or `Batches.csv`, or the
-        numbers of an integer range. A total in a variable does not survive a crash: pass it on
-        with `checkpoint_yield`, or add it up in a table of your own.
+        With an iterable, the items are those from index `start` up to `end`, or all of them if the
+        bounds are not integers. Without one, they are the records or rows of `Batches.over` or
+        `Batches.csv`, or the numbers of an integer range. A total in a variable does not survive a
+        crash: pass it on with `checkpoint_yield`, or keep it in a table of your own.
 
         `on_error="skip"` skips items that raise; `workflow.failed_items(...)` lists them.
         """
@@ -186,7 +186,7 @@ class Batch(BatchFields):
 
 
 class AsyncBatch(BatchFields):
-    """`gd.Batch` for `async def`: its loop is for `async for`."""
+    """`gd.Batch` for `async def` workers, with an `async for` loop."""
 
     def items(
         self,
@@ -202,7 +202,7 @@ class AsyncBatch(BatchFields):
         return step.iterate_over(self._lazy_pairs(iterable), with_cursors=True)
 
     def _lazy_pairs(self, iterable: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
-        """Yield the pairs; a generator begins on the thread that reads it, and may block there."""
+        """Yield the pairs; a generator starts on the thread that reads it, and may block there."""
         if iterable is None:
             yield from self._own_items()
         else:

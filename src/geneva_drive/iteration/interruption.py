@@ -1,6 +1,6 @@
 """Exceptions that end a run between two items.
 
-They are not of type `Exception`, so that an `except Exception` in a body lets them pass.
+They do not derive from `Exception`, so that an `except Exception` in a body does not catch them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from geneva_drive.states import Interruption
 
 
 class PartitionsFound(BaseException):
-    """The step is to be divided into partitions at these cursors."""
+    """The step must be divided into partitions at these cursors."""
 
     def __init__(self, after: Any, borders: Sequence[Any]) -> None:
         self.after = after

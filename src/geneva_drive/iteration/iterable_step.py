@@ -29,7 +29,7 @@ Pairs = Iterable[tuple[T, Any]]
 
 
 class LoopFields:
-    """What a body can read of its loop, async or not."""
+    """The fields of a loop, for async and plain bodies."""
 
     def __init__(self, run: LoopRun) -> None:
         self._run = run
@@ -45,7 +45,7 @@ class LoopFields:
 
     @property
     def cursor(self) -> Any:
-        """Where the loop continues; None if there is no cursor yet."""
+        """The position at which the loop continues; None if there is no cursor yet."""
         return self._run.state.cursor
 
     @property
@@ -59,7 +59,7 @@ class LoopFields:
         return self._run.advanced
 
     def progress(self, total: int | Callable[[], int] | None = None) -> IterationProgress:
-        """Return the progress of the step; `total` sets how many items there are in all."""
+        """Return the progress of the step; `total` sets the number of all items."""
         return self._run.progress(total)
 
     def __repr__(self) -> str:
@@ -67,16 +67,16 @@ class LoopFields:
 
 
 def run_of(it: LoopFields) -> LoopRun:
-    """Return the run behind `it`, for steps of the library itself."""
+    """Return the `LoopRun` of `it`, for the library's own steps."""
     return it._run
 
 
 class IterableStep(LoopFields):
     """The loops and the cursor of a resumable step.
 
-    A loop of `it` moves the cursor when it is asked for the next item, that is, after the body
-    has done the last one. In a loop of your own, call `set` or `advance`. After a crash, the step
-    continues from the last saved cursor.
+    A loop over a method of `it` moves the cursor when the body asks for the next item, that is,
+    after it has processed the current one. In a loop of your own, call `set` or `advance`. After a
+    crash, the step continues from the last saved cursor.
 
     >>> import geneva_drive as gd
     >>> class Import(gd.Workflow):
@@ -102,11 +102,11 @@ class IterableStep(LoopFields):
         self.set(cursor + 1)
 
     def checkpoint(self) -> None:
-        """Save the cursor now, and suspend here if it is time to."""
+        """Save the cursor now, and suspend here if the run must end."""
         self._run.checkpoint()
 
     def skip_to(self, value: Any, wait: Duration | None = None) -> NoReturn:
-        """Move the cursor and suspend; the step continues from there, at once or after `wait`."""
+        """Move the cursor and suspend; the step continues from there, now or after `wait`."""
         self._require_running()
         self._run.skip_to(value, parse_span("skip_to(wait=...)", wait))
 
@@ -139,9 +139,9 @@ class IterableStep(LoopFields):
     ) -> Iterator[Any]:
         """Loop over an iterable, with the index of the next item as cursor.
 
-        A sequence is read from that index on; other iterables are read again from the start, and
-        items that are done are dropped. With `with_cursors`, the iterable yields (item, cursor)
-        pairs that start after `it.cursor`. With `batch_size`, the loop yields lists of items.
+        A sequence is read from that index on; other iterables are read from the start, and items
+        already processed are dropped. With `with_cursors`, the iterable yields (item, cursor) pairs
+        that start after `it.cursor`. With `batch_size`, the loop yields lists of items.
         """
         if with_cursors:
             self._run.refuse_partitions("a loop with your own cursors")
@@ -207,8 +207,8 @@ class IterableStep(LoopFields):
     ) -> Iterator[Any]:
         """Loop over the rows of a CSV file as dicts, or over lists of `batch_size` rows.
 
-        The cursor is a byte offset and a checksum. Without a total of your own, `progress()` counts
-        the bytes of the file.
+        The cursor is a byte offset and a checksum. Unless you set a total, `progress()` counts the
+        bytes of the file.
         """
         self._run.refuse_partitions("a loop over a CSV file")
         pairs = csv_files.pairs(path, self.cursor, encoding=encoding, **csv_options)
@@ -230,7 +230,7 @@ class IterableStep(LoopFields):
         self._run.throttle(Throttle(condition, span, line_of_caller(inspect.currentframe())))
 
     def _require_running(self) -> None:
-        """Raise if the step is over: the backend of an ended loop refuses every access."""
+        """Raise if the step is over, because an `EndedBackend` refuses every access."""
         _ = self._run.backend.commits_items
 
 

@@ -1,7 +1,7 @@
-"""The loops of `it`, as a body holds them.
+"""The loop objects that the methods of `it` return.
 
-Each `for` gets an iterator of its own, to which nothing else refers. So the iterator is dropped
-when that `for` ends, even if the body has given the loop a name.
+Each `for` gets an iterator of its own that nothing else refers to. Python therefore drops it when
+that `for` ends, even if the body keeps the loop object in a variable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Loop(Iterator[T]):
-    """A loop for `for`; each further `for` or next() goes on behind the last item."""
+    """A loop for `for`; each further `for` or next() continues after the last item."""
 
     def __init__(self, go_on: Callable[[], Generator[T, None, None]], loop_exit: LoopExit) -> None:
         self._go_on = go_on
@@ -26,7 +26,7 @@ class Loop(Iterator[T]):
         self._for_next: Generator[T, None, None] | None = None  # next() itself holds nothing
 
     def __iter__(self) -> Generator[T, None, None]:
-        # Two names for one iterator, as in zip(loop, loop), share it.
+        # Two uses at the same time, as in zip(loop, loop), share one iterator.
         iterator = self._iterator()
         if iterator is None:
             iterator = self._go_on()
@@ -73,7 +73,7 @@ class AsyncLoop(AsyncIterator[T]):
 class _AsyncIterator(AsyncIterator[T]):
     """The iterator of one `async for`.
 
-    Not an async generator: the event loop closes those, and only after the body has gone on.
+    Not an async generator, which the event loop closes only after the body has continued.
     """
 
     def __init__(self, items: AsyncGenerator[T, None], loop_exit: LoopExit) -> None:

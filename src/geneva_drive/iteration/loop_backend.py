@@ -1,4 +1,4 @@
-"""What a loop needs from the engine."""
+"""The interface between a loop and the engine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Query(Records[Any], RecordBatches[Any], Protocol):
         """Return the cursors that divide the records after a cursor into so many parts."""
 
     def cut(self, size: int) -> Iterator[Any]:
-        """Yield the cursor of the last of every `size` records, and that of the very last one."""
+        """Yield the cursor of every `size`-th record, and that of the last one."""
 
     def up_to(self, until: Any) -> Query:
-        """Return the same query, ending with the record of a cursor."""
+        """Return the same query, ending with the record at a cursor."""
 
 
 class LoopBackend(Protocol):
@@ -42,14 +42,14 @@ class LoopBackend(Protocol):
         """The body raised on an item, which is skipped."""
 
     def body_goes_on(self) -> None:
-        """The body runs outside of items: after a loop, or in a loop of its own."""
+        """The body runs outside of items: after a loop, or in a loop that it wrote itself."""
 
     def open_query(self, query: Any, cursor: Any) -> Query:
         """Prepare a select or a QuerySet for a loop."""
 
 
 class EndedBackend:
-    """The backend of a loop whose step is over: a thread or task of the body has kept `it`.
+    """The backend of a loop whose step is over, for threads and tasks that still use `it`.
 
     It raises at every access.
     """

@@ -1,11 +1,11 @@
-"""How a body left its loop: by an error of the item at hand, or in another way.
+"""Finds out how a body left its loop: by an error on the current item, or in another way.
 
-Python drops a loop's iterator in every case and tells it nothing more. So the loop notes at which
-instruction the function around it stood when the iterator was dropped. After `break` or `return`
-the function goes on to other instructions. An error that ended the loop was raised at that very
-place, or it ended the function there, behind the `finally` and `except` blocks of the loop's body.
+Python drops the iterator of a loop in both cases, without giving it the reason. So the loop records
+the instruction of the surrounding function at which the iterator was dropped. After `break` or
+`return`, the function continues at other instructions. An error that ended the loop has this same
+instruction in its traceback.
 
-Any other error is one of the step: an item must not be skipped by mistake.
+Any other error fails the step, so that no item is skipped by mistake.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 class LoopExit:
-    """Where the functions around a loop stood when its iterator was dropped."""
+    """The instructions of the functions around a loop when its iterator was dropped."""
 
     def __init__(self) -> None:
         self._iterator: weakref.ref[object] | None = None
-        # By id: holding a frame would keep all its variables alive. The code object tells apart
-        # frames that had the same id one after the other.
+        # By id, as holding a frame would keep all its variables alive. The code object
+        # distinguishes frames that had the same id at different times.
         self._places: dict[int, tuple[CodeType, int]] = {}
         self._function: int | None = None
 
     def loop_begins(self, iterator: object) -> None:
-        """Forget what was noted: a `for` begins, or goes on, with `iterator`."""
+        """Forget earlier exits, because a `for` begins or continues with `iterator`."""
         self._iterator = weakref.ref(iterator)
         self._places.clear()
         self._function = None
 
     def note(self, dropped: FrameType | None) -> None:
-        """Note where the caller of `dropped` stands, the frame in which the iterator ends.
+        """Record the current instruction of the callers of `dropped`, the frame of the iterator.
 
         A generator between the loop and the function is closed along with the loop, so frames are
-        noted up to the first that is no generator.
+        recorded up to the first that is not a generator.
         """
         self._places.clear()
         self._function = None
@@ -52,7 +52,7 @@ class LoopExit:
             frame = frame.f_back
 
     def is_due_to(self, error: BaseException) -> bool:
-        """True if `error` ended the loop; False also if this is not certain."""
+        """True if `error` certainly ended the loop."""
         if self._function is None:
             return self._is_in_comprehension(error)
         came_through: dict[int, bool] = {}  # a frame that raises an error again has two entries
@@ -68,7 +68,7 @@ class LoopExit:
         """True if `error` ended a comprehension over the loop.
 
         A comprehension may hold its iterator in a variable, which then lives as long as the
-        traceback. It has no `break`: an error that leaves it was raised on the item at hand.
+        traceback. It has no `break`, so an error that leaves it was raised on the current item.
         """
         iterator = self._iterator and self._iterator()
         return iterator is not None and any(

@@ -1,4 +1,4 @@
-"""One run of a loop: hand out items, move the cursor, save it, and stop when it is time."""
+"""One run of a loop: pass items to the body, move and save the cursor, end the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def _count(total: Any) -> int:
-    """Return `total` as an int: a database may count in another type, such as Decimal."""
+    """Return `total` as an int; a database may count in another type, such as Decimal."""
     try:
         count = int(total)
     except (TypeError, ValueError, OverflowError):
@@ -37,9 +37,9 @@ def _count(total: Any) -> int:
 
 
 class LoopRun:
-    """The run behind `it`: counts items, moves the cursor, and saves or stops when that is due.
+    """The run of `it`: counts items, moves the cursor, and saves it or stops when that is due.
 
-    The cursor of an item is "behind" it: a run that starts from there begins with the next item.
+    The cursor of an item lies after it: a run that starts from there begins with the next item.
     """
 
     def __init__(
@@ -59,20 +59,21 @@ class LoopRun:
         self.stopwatch = stopwatch
         self.resumed = state.has_cursor
         self.advanced = False
-        self.is_between_items = False  # the cursor covers everything that was done
+        self.is_between_items = False  # the cursor covers all items that are done
         self._iteration_limit = iteration_limit
         self._partition = partition
         self.throttles = Throttles()
         self.skips_errors = False  # an item that raises is skipped
         self.has_begun = False  # the body has got an item since it was called
         self._is_looping = False
-        self._item: tuple[Any, Any] | None = None  # the item at hand, and the cursor behind it
+        self._item: tuple[Any, Any] | None = None  # the current item, and the cursor after it
         self.is_awaited = False  # by an `async for`
-        # One for each call of the body: a loop of an earlier call may be dropped at any time.
+        # A new one for each call of the body, as a loop of an earlier call may be dropped at any
+        # time.
         self.exit = LoopExit()
 
     def begin_body(self) -> None:
-        """Reset what belongs to one call of the body: it is called again after a skipped item."""
+        """Reset the fields of one call of the body, which is called again after a skipped item."""
         self._is_looping = False
         self.is_between_items = False
         self._item = None
@@ -93,7 +94,7 @@ class LoopRun:
         """Loop over items; the cursor moves when the body asks for the next one."""
         self.begin_loop()
         source = iter(pairs)
-        # An `async for` notes its exit itself; the loop beneath it ends on another thread.
+        # An `async for` records its exit itself; the loop inside it ends on another thread.
         loop_exit = LoopExit() if self.is_awaited else self.exit
         return Loop(lambda: self._items(source, loop_exit), loop_exit)
 
@@ -122,7 +123,7 @@ class LoopRun:
         self.backend.body_goes_on()
 
     def partition_end(self, split: Callable[[Any, int], Sequence[Any]]) -> Any:
-        """Return the cursor at which this run ends, if any; raises if the step must be divided."""
+        """Return the cursor at which this run ends, if any; raise if the step must be divided."""
         partition = self._partition
         if partition.wanted > 1 and not partition.is_assigned:
             after = self.state.cursor
@@ -137,17 +138,17 @@ class LoopRun:
             )
 
     def begin_item(self, pair: tuple[Any, Any]) -> None:
-        """Note that the body gets an item; raises if the run ends before it."""
+        """Record that the body gets an item; raise if the run ends before it."""
         if self._iteration_limit is not None:
             self._check_limit(self._iteration_limit)
         if self.throttles:
-            self._ask_throttles()
+            self._check_throttles()
         self.has_begun = True
         self.backend.item_begins()
         self._item = pair
 
     def finish_item(self, cursor: Any, count: int = 1) -> None:
-        """Count an item as done and move the cursor behind it; raises if the run ends there."""
+        """Count an item as done and move the cursor after it; raise if the run ends there."""
         self.has_begun = True
         self.backend.item_ends()
         if self._iteration_limit is not None:
@@ -171,11 +172,11 @@ class LoopRun:
             )
         self.finish_item(cursor, count)
         if self.throttles:
-            self._ask_throttles()
+            self._check_throttles()
         self.backend.body_goes_on()
 
     def move_cursor(self, cursor: Any) -> None:
-        """Move the cursor without an item, as after an empty page; raises if the run ends there."""
+        """Move the cursor without an item, as after an empty page; raise if the run ends there."""
         self.state.cursor = cursor
         self.state.has_cursor = True
         self.advanced = True
@@ -183,7 +184,7 @@ class LoopRun:
         self._save_or_stop()
 
     def yield_at(self, cursor: Any, completed: int) -> None:
-        """Move to the cursor that a body yielded and save it; raises if the run ends there."""
+        """Move to the cursor that a body yielded and save it; raise if the run ends there."""
         self.state.cursor = cursor
         self.state.has_cursor = True
         self.state.completed = completed
@@ -195,7 +196,7 @@ class LoopRun:
         self.is_between_items = False
 
     def skip_item(self) -> None:
-        """Move the cursor behind the item that raised; raises if the run ends there."""
+        """Move the cursor after the item that raised; raise if the run ends there."""
         assert self._item is not None, "only an item of a loop of `it` can be skipped"
         self.state.cursor = self._item[1]
         self.state.has_cursor = True
@@ -205,7 +206,7 @@ class LoopRun:
             self._save_or_stop()
 
     def checkpoint(self) -> None:
-        """Save the cursor now; raises if the run ends here."""
+        """Save the cursor now; raise if the run ends here."""
         if self._item is not None and self.backend.commits_items:
             raise InvalidStateError(
                 f"checkpoint() within an item of step {self.name!r} would commit a part of its "
@@ -232,21 +233,21 @@ class LoopRun:
         raise Interrupted(Interruption.SKIP_TO, wait)
 
     def throttle(self, throttle: Throttle) -> None:
-        """Suspend while a condition holds: ask it now, and before each further item."""
+        """Suspend while a condition is true; call it now, and before each further item."""
         self.keep(throttle)
         self.throttles.ask(throttle)
 
     def keep(self, throttle: Throttle) -> None:
-        """Ask a condition before each further item."""
+        """Call a condition before each further item."""
         self.throttles.keep(throttle, has_begun=self.has_begun)
 
-    def _ask_throttles(self) -> None:
+    def _check_throttles(self) -> None:
         self.is_between_items = True
-        self.throttles.ask_all()
+        self.throttles.check_all()
         self.is_between_items = False
 
     def progress(self, total: int | Callable[[], int] | None) -> IterationProgress:
-        """Note how many items there are, and return the progress; a callable is called once."""
+        """Set the total number of items, and return the progress; a callable is called once."""
         stopwatch = self.stopwatch
         if callable(total):
             total = total() if stopwatch.total is None or stopwatch.counts_bytes else None
@@ -258,18 +259,18 @@ class LoopRun:
     def count_bytes(self, size: int) -> None:
         """Count the bytes of a file, whose offset begins each cursor, unless a total is set.
 
-        After a rewind to a cursor, items count from there, and no total is known.
+        After a rewind to a cursor, counting starts from there, and the total is unknown.
         """
         if self.stopwatch.total is None and not self.stopwatch.is_rewound:
             self.stopwatch.total = size
             self.stopwatch.counts_bytes = True
 
     def stored_progress(self) -> dict[str, Any]:
-        """Return what is stored in the column `progress`."""
+        """Return the value for the column `progress`."""
         return self.stopwatch.read(self.state.completed, self.state.cursor)
 
     def _save_or_stop(self) -> None:
-        """Save the cursor behind an item if a save is due; raises if the run ends there."""
+        """Save the cursor after an item if a save is due; raise if the run ends there."""
         self.is_between_items = True
         if self.pace.is_late():
             # Without this save, a transaction of many items would be rolled back at each timeout,

@@ -1,4 +1,4 @@
-"""Where a loop stands in memory, and where it ends.
+"""The position of a loop, in memory, and where it ends.
 
 The engine stores the state as text: `LoopPosition` in engine/transitions/loop_position.py.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class LoopState:
-    """How far a loop has come, over all its runs."""
+    """The cursor and counts of a loop, over all its runs."""
 
     cursor: Any = None
     has_cursor: bool = False  # None may be a cursor
@@ -21,11 +21,11 @@ class LoopState:
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """Which of a step's items a run goes through."""
+    """The part of a step's items that a run loops over."""
 
     wanted: int = 1  # how many partitions the step asks for
-    is_assigned: bool = False  # this run goes through one of them
-    until: Any = None  # the cursor of its last item; None is the end of the items
+    is_assigned: bool = False  # this run loops over one of them
+    until: Any = None  # the cursor of its last item; None for the end of all items
 
 
 UNDIVIDED = Partitioning()

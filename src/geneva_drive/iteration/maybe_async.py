@@ -1,4 +1,4 @@
-"""Call functions of a body that may be async."""
+"""Calls of a user's functions that may be async."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from geneva_drive.errors import InvalidInput
 
 
-def at_once(answer: Any, what: str) -> Any:
-    """Return an answer to a plain step; raises if it would have to be awaited."""
+def require_plain(answer: Any, what: str) -> Any:
+    """Return the result of a function of a plain step; raise if it would have to be awaited."""
     if inspect.isawaitable(answer):
         discard(answer)
         raise InvalidInput(

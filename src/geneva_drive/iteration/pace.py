@@ -1,4 +1,4 @@
-"""When a loop saves its cursor, and when it stops by itself."""
+"""The pace of a loop: when it saves its cursor, and when it stops by itself."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Pace:
         return self.items >= self._look_at or self._should_stop()
 
     def moved_without_item(self) -> None:
-        """Make a save due: finding nothing to do, as in an empty page, took time as well."""
+        """Make a save due, because finding no items, as in an empty page, took time as well."""
         self._has_moved_without_item = self._is_overdue = True
 
     def reached(self) -> Interruption | None:
-        """Return which limit the run has reached; a run without progress reaches none."""
+        """Return the limit that the run has reached; None for a run without progress."""
         if self._should_stop():
             return Interruption.SHUTDOWN
         if not (self.items or self._has_moved_without_item):
@@ -79,7 +79,7 @@ class Pace:
             self._saved_at = self._clock()
 
     def _next_look(self) -> int:
-        """Return after how many items to look again: after each one, if a time limit is set."""
+        """Return the item count of the next check; with a time limit, the next item."""
         if self._every_items is None or self._ends_at is not None or self._late_from is not None:
             return 0
         next_save = self._items_saved + self._every_items

@@ -1,4 +1,4 @@
-"""How far a loop has come, over all its runs."""
+"""The progress of a loop, over all its runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Unit = Literal["items", "bytes"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationProgress:
-    """Items done, their total, and the time that the loop has been running.
+    """The items done, their total, and the time that the loop has been running.
 
-    A CSV file without a total of your own is counted in bytes: see `unit`.
+    Without a total, a CSV file is counted in bytes: see `unit`.
     """
 
     done: int
@@ -26,7 +26,7 @@ class IterationProgress:
     # The items done in `elapsed`, which is written less often than `done`.
     measured: int | None = field(default=None, compare=False, repr=False)
     is_over: bool = field(default=False, compare=False, repr=False)  # no item is left
-    # Rewound to a cursor: items count from there, and how many lie before it is unknown.
+    # Rewound to a cursor: items count from there, and the number before it is unknown.
     is_rewound: bool = field(default=False, compare=False, repr=False)
     unit: Unit = "items"  # of `done`, `total` and `rate`
 
@@ -75,7 +75,7 @@ class Stopwatch:
         self, stored: dict[str, Any] | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         stored = stored or {}
-        # The size of a file is read anew by each loop: the file may have grown.
+        # Each loop reads the size of a file again, as it may have grown.
         self.total: int | None = None if "bytes" in stored else stored.get("total")
         self.counts_bytes = False
         self.is_rewound = "rewound" in stored

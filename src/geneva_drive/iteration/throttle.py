@@ -14,27 +14,27 @@ from geneva_drive.iteration import maybe_async
 from geneva_drive.iteration.interruption import Interrupted
 from geneva_drive.states import Interruption
 
-Condition = Callable[[], object]
+ThrottleCondition = Callable[[], object]
 Line = tuple[CodeType, int]
 
 
 class Throttle(NamedTuple):
-    condition: Condition
+    condition: ThrottleCondition
     backoff: timedelta
     line: Line | None = None  # where the body called throttle()
 
 
-def _refuse_to_settle(answer: Any) -> Any:
-    return maybe_async.at_once(answer, "The condition of throttle()")
+def _refuse_awaitable(answer: Any) -> Any:
+    return maybe_async.require_plain(answer, "The condition of throttle()")
 
 
 class Throttles(list[Throttle]):
-    """The conditions to ask before each item."""
+    """The conditions to call before each item."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Awaits the answer of an async condition; an async step replaces it.
-        self.settle: Callable[[Any], Any] = _refuse_to_settle
+        # Awaits the result of an async condition; an async step replaces this function.
+        self.await_result: Callable[[Any], Any] = _refuse_awaitable
 
     def keep(self, throttle: Throttle, *, has_begun: bool) -> None:
         given: Any = throttle.condition
@@ -46,17 +46,17 @@ class Throttles(list[Throttle]):
         if not has_begun:
             self.append(throttle)
             return
-        # A throttle() inside the loop is called with each item and asks by itself.
+        # A throttle() inside the loop runs for each item anyway, so do not keep it.
         self[:] = [one for one in self if one.line != throttle.line]
 
-    def ask_all(self) -> None:
+    def check_all(self) -> None:
         for throttle in self:
             self.ask(throttle)
 
     def ask(self, throttle: Throttle) -> None:
         answer = throttle.condition()
         if answer and inspect.isawaitable(answer):
-            answer = self.settle(answer)
+            answer = self.await_result(answer)
         suspend_if(answer, throttle.backoff)
 
 

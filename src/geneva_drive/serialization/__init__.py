@@ -1,5 +1,5 @@
-"""Typed JSON: values are stored as JSON and come back with the type they had.
+"""Typed JSON: values are stored as JSON and loaded with their original types.
 
-Start with `typed_json`. `stored_types` are the types it knows, `serializers` has the types that
-users register.
+Start with `typed_json`. `stored_types` has the built-in types, `serializers` those that users
+register.
 """

@@ -17,7 +17,7 @@ def name_of(kind: type[Enum]) -> str | None:
 def member_of(enum_name: str, value: object) -> Enum:
     module, _, qualname = enum_name.partition(":")
     kind = _find(module, qualname)
-    # A class without members, such as Enum itself, would make a new Enum when called.
+    # Calling a class without members, such as Enum itself, would create a new Enum.
     if not (isinstance(kind, type) and issubclass(kind, Enum) and kind.__members__):
         raise UnknownEnum(enum_name)
     try:
@@ -27,8 +27,8 @@ def member_of(enum_name: str, value: object) -> Enum:
 
 
 def _find(module: str, qualname: str) -> object:
-    # A row must not make us run code: import nothing, and bypass a module's __getattr__, which may
-    # import.
+    # A stored row must not cause code to run: import nothing, and bypass a module's __getattr__,
+    # which may import.
     found: object = sys.modules.get(module)
     for part in qualname.split("."):
         found = getattr(found, "__dict__", {}).get(part)

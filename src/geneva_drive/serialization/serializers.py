@@ -1,4 +1,4 @@
-"""The serializers that users register for types of their own."""
+"""The serializers that users register for their own types."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def register_serializer(
 ) -> None:
     """Store values of `kind` in contexts, results and cursors.
 
-    `encode` returns a value that can be stored, `decode` makes the original from it. The database
-    stores `name` for the type, by default its module and name. Keep it when the class moves, or
-    existing rows cannot be read.
+    `encode` returns a value that can be stored, and `decode` restores the original from it. The
+    database stores `name` for the type, by default its module and name. Keep it when the class
+    moves, or existing rows cannot be read.
 
-    Subclasses of `kind` are not included: they would come back as their parent. Registering a class
-    again replaces its serializer. Register it in a module that every process imports, web server
-    and workers alike.
+    Subclasses of `kind` are not included, because they would be loaded as instances of `kind`.
+    Registering a class again replaces its serializer. Register it in a module that every process
+    imports, web servers as well as workers.
 
     >>> import geneva_drive as gd
     >>> from fractions import Fraction
@@ -50,7 +50,7 @@ def register_serializer(
     Fraction(100, 1)
     """
     _check(kind, encode, decode, name)
-    stored_as = _place_of(kind) if name is None else name
+    stored_as = _full_name_of(kind) if name is None else name
     _refuse_taken(kind, stored_as)
     former = [known for known in _registered.values() if _is_same(known.kind, kind)]
     serializer = Serializer(kind=kind, name=stored_as, encode=encode, decode=decode)
@@ -69,7 +69,7 @@ def of(kind: type) -> Serializer | None:
 
 
 def decode(name: str, stored: Any) -> Any:
-    """Return the value of a stored form and the name of its type."""
+    """Return the value for a type name and a stored form."""
     if name in STRUCTURES:
         return STRUCTURES[name](stored)
     serializer = OWN.get(name) or _registered.get(name)
@@ -89,31 +89,31 @@ def _check(kind: object, encode: object, decode: object, name: object) -> None:
     for given, function in (("encode", encode), ("decode", decode)):
         if not callable(function):
             raise InvalidInput(
-                f"{given} of the serializer of {_place_of(kind)} is not callable: "
+                f"{given} of the serializer of {_full_name_of(kind)} is not callable: "
                 f"{shown(function)}."
             )
     if name is not None:
-        checks.text(f"The name of the serializer of {_place_of(kind)}", name)
+        checks.text(f"The name of the serializer of {_full_name_of(kind)}", name)
 
 
 def _refuse_taken(kind: type, name: str) -> None:
     if name in OWN or name in STRUCTURES:
         raise InvalidInput(
             f"The name {name!r} is one of GenevaDrive's own types. Give the serializer of "
-            f"{_place_of(kind)} another name."
+            f"{_full_name_of(kind)} another name."
         )
     holder = _registered.get(name)
     if holder is not None and not _is_same(holder.kind, kind):
         raise InvalidInput(
-            f"The name {name!r} is taken by the serializer of {_place_of(holder.kind)}. Give that "
-            f"of {_place_of(kind)} another name."
+            f"The name {name!r} is taken by the serializer of {_full_name_of(holder.kind)}. Give "
+            f"the serializer of {_full_name_of(kind)} another name."
         )
 
 
 def _is_same(one: type, other: type) -> bool:
     # A reloaded module has a new class object under the same name.
-    return _place_of(one) == _place_of(other)
+    return _full_name_of(one) == _full_name_of(other)
 
 
-def _place_of(kind: type) -> str:
+def _full_name_of(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"

@@ -1,4 +1,4 @@
-"""The types beyond JSON that the library stores, each with its stored form."""
+"""The built-in types beyond JSON, each with its stored form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Serializer:
 
 
 def _encode_moment(moment: datetime | time) -> object:
-    # ISO text has no fold: when summer time ends, an hour comes twice.
+    # ISO text has no fold, but when summer time ends, one hour occurs twice.
     text = moment.isoformat()
     return [text, moment.fold] if moment.fold else text
 
@@ -92,7 +92,7 @@ def _decode_time(stored: Any) -> time:
     return _with_exact_offset(time.fromisoformat(text), text).replace(fold=fold)
 
 
-# Python's parser takes an offset of less than a second for UTC.
+# Python's parser treats an offset of less than a second as UTC.
 _TINY_OFFSET = re.compile(r"([+-])00:00:00\.(\d{6})$")
 _M = TypeVar("_M", datetime, time)
 
@@ -105,7 +105,7 @@ def _with_exact_offset(moment: _M, text: str) -> _M:
     return moment.replace(tzinfo=timezone(offset))
 
 
-# `datetime` before `date`, its parent class.
+# `datetime` must come before `date`, its parent class.
 _FORMS: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
     (datetime, "datetime", _encode_datetime, _decode_datetime),
     (date, "date", date.isoformat, date.fromisoformat),
@@ -133,7 +133,7 @@ STRUCTURES: dict[str, Callable[[Any], Any]] = {
     "tuple": tuple,
     "dict": dict,
     "enum": lambda parts: enum_names.member_of(*parts),
-    # The cursors of nodes that wait; no values of a user.
+    # The cursors of waiting nodes; users' values never have these types.
     "approval": lambda key: key,
     "moment": lambda moment: moment,
     "event_wait": lambda key: key,
@@ -146,17 +146,17 @@ STORED_ANYWAY: frozenset[type] = frozenset(
 
 
 def of_parent(value: object) -> Serializer | None:
-    """Return the serializer of a parent class of `value`, if the value comes back equal.
+    """Return the serializer of a parent class of `value`, if the loaded value is equal.
 
-    A datetime of freezegun or a UUID of asyncpg comes back as an equal plain one. A pandas
-    Timestamp with nanoseconds would not.
+    A datetime of freezegun or a UUID of asyncpg is loaded as an equal plain one. A pandas Timestamp
+    with nanoseconds would lose them.
     """
     own = next((own for own in OWN.values() if isinstance(value, own.kind)), None)
-    return own if own is not None and _comes_back(own, value) else None
+    return own if own is not None and _loads_equal(own, value) else None
 
 
-def _comes_back(own: Serializer, value: object) -> bool:
+def _loads_equal(own: Serializer, value: object) -> bool:
     try:
         return bool(own.decode(own.encode(value)) == value)
-    except ValueError:  # pandas' NaT is a datetime whose text is no date
+    except ValueError:  # pandas' NaT is a datetime whose text is not a date
         return False

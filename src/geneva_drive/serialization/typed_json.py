@@ -1,4 +1,4 @@
-"""Writes values as typed JSON, and reads them back with their types."""
+"""Writes values as typed JSON, and loads them with their types."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def dump_cursor(value: object, limit: int) -> str:
 
 
 def dump_reference(kind: str, key: object) -> str:
-    """Return the stored form of a reference to a row, which no value of a user has."""
+    """Return the stored form of a reference to a row; users' values never have this form."""
     return _tagged(kind, _write(key))
 
 
@@ -173,7 +173,7 @@ def _encode(serializer: Serializer, value: object) -> Any:
     except Exception as error:
         # A user's function may raise anything.
         raise Unstorable(
-            f"cannot be stored, as its serializer {serializer.name!r} raised "
+            f"cannot be stored, because its serializer {serializer.name!r} raised "
             f"{type(error).__name__}: {words_of(error)}"
         ) from error
 
@@ -203,8 +203,8 @@ def _decode(found: dict[str, Any]) -> Any:
     return found if name is None else serializers.decode(name, found["value"])
 
 
-# By exact type, which is fastest: loops save a cursor for each of millions of items.
-# ASCII also keeps NUL and lone surrogates, which PostgreSQL refuses in text, as escapes.
+# A lookup by exact type is fastest, and loops save a cursor for each of millions of items.
+# ASCII also escapes NUL and lone surrogates, which PostgreSQL refuses in text.
 _WRITERS: dict[type, Callable[[Any], str]] = {
     int: _write_int,
     str: encode_basestring_ascii,

@@ -66,7 +66,7 @@ class Store:
         self.results = Results(tables)
         self.failures = Failures(tables, database.dialect)
         self.families = Families(tables)
-        self.overviews = Overviews(tables)
+        self.overviews = Overviews(tables, database.dialect)
         self.listed_facts = ListedFacts(tables)
         self.ended_counts = EndedCounts(tables)
         self.pages = Pages(tables)

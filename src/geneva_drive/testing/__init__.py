@@ -1,6 +1,6 @@
-"""Helpers for tests, the users' and our own.
+"""Helpers for tests of workflows.
 
-`runner.py` runs workflows without a worker, `decisions.py` decides at their approvals,
+`runner.py` runs workflows without a worker, `decisions.py` decides their approvals,
 `time_travel.py` moves the clock, `crash.py` kills the worker at a chosen point, `assertions.py`
 checks the result. `plugin.py` has the pytest fixtures.
 """

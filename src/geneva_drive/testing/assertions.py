@@ -37,9 +37,9 @@ def assert_step_executed(
 
 
 def assert_cursor(workflow: WorkflowHandle[Any], expected: object) -> None:
-    """Assert the cursor of the current resumable step, or of the last one."""
+    """Assert the cursor of the running resumable step, or else of the last one."""
     require_handle("assert_cursor", workflow)
-    execution = _iterating(workflow)
+    execution = _loop_execution(workflow)
     found = execution.cursor
     if found != expected or type(found) is not type(expected):
         _fail(
@@ -49,16 +49,16 @@ def assert_cursor(workflow: WorkflowHandle[Any], expected: object) -> None:
 
 
 def assert_iterations(workflow: WorkflowHandle[Any], expected: int) -> None:
-    """Assert how many items that step has done over all its runs."""
+    """Assert how many items the current or last resumable step has done over all its runs."""
     require_handle("assert_iterations", workflow)
     checks.whole_number("assert_iterations(expected=...)", expected, at_least=0)
-    execution = _iterating(workflow)
+    execution = _loop_execution(workflow)
     found = execution.completed_iterations
     if found != expected:
         _fail(f"Step {execution.step_name!r} has done {found} items, not {expected}.", workflow)
 
 
-def _iterating(workflow: WorkflowHandle[Any]) -> StepExecution:
+def _loop_execution(workflow: WorkflowHandle[Any]) -> StepExecution:
     """Return the active execution, or else the last one of a resumable step."""
     active = workflow.reload().current_execution
     if active is not None and active.state is not StepState.SCHEDULED:
@@ -70,7 +70,7 @@ def _iterating(workflow: WorkflowHandle[Any]) -> StepExecution:
 
 
 def _fail(what: str, workflow: WorkflowHandle[Any]) -> NoReturn:
-    # Raised, not asserted: pytest would add its own comparison to an assertion in a plugin.
+    # Not an assert statement, to which pytest would add its own comparison.
     raise AssertionError(f"{what}\n{_history(workflow)}")
 
 

@@ -1,4 +1,4 @@
-"""A crash of the worker at a chosen point, as by a power cut."""
+"""A crash of the worker at a chosen point, like a power cut."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def crash_after(
     The body of a node that starts a child ends when the child is created; the child commits with
     its step, and is lost with it.
 
-    Committed work stays, other work is lost, and the execution is recovered like that of any dead
-    worker. The test continues after the block.
+    Committed work stays, other work is lost, and the execution is recovered as after any worker's
+    death. The test continues after the block.
 
     >>> from geneva_drive.testing import crash_after, drain
     >>> with crash_after("body"):  # doctest: +SKIP
     ...     drain(drive)           # the body ran, its outcome was not recorded
     >>> drain(drive)               # doctest: +SKIP
 
-    A worker with threads (`drive.worker()`) dies as a whole: it commits nothing more, keeps its
-    claims and does not sign off, so they are recovered when its lease is over. If such a worker
-    runs, the end of the block waits for the crash, at most `timeout`. A thread of Python cannot be
-    killed: bodies that run on other threads of the worker go on, and their outcomes are dropped.
+    A worker with threads (`drive.worker()`) dies as a whole: it commits nothing more and keeps its
+    claims, which are recovered when its lease is over. If such a worker runs, the end of the block
+    waits for the crash, for at most `timeout`. Python cannot kill a thread: bodies on other threads
+    of the worker continue, and their outcomes are dropped.
 
     >>> with drive.worker(), crash_after("body"):  # doctest: +SKIP
     ...     Signup.create()

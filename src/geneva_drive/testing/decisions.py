@@ -1,4 +1,4 @@
-"""The decisions that a speedrun takes at approvals."""
+"""The decisions that a speedrun makes on approvals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.errors import InvalidInput, StepNotDefined
 from geneva_drive.states import ApprovalState
 
-GivenDecision = str | Mapping[str, Any]  # a choice, or it with `by`, `comment` and `data`
+GivenDecision = (
+    str | Mapping[str, Any]
+)  # a choice, or a mapping that adds `by`, `comment` and `data`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedDecision:
-    """What to decide at an approval, whenever it is reached."""
+    """The decision to make whenever an approval is reached."""
 
     choice: str
     by: str | Actor | None = None
@@ -35,7 +37,7 @@ Plan = Mapping[object, PlannedDecision]  # by the approval, as the test wrote it
 
 
 def parse(workflow: WorkflowHandle[Any], given: Mapping[Any, GivenDecision] | None) -> Plan:
-    """Check the decisions of a test; those for approvals of child workflows are among them."""
+    """Check the decisions of a test, including those for approvals of child workflows."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -44,7 +46,7 @@ def parse(workflow: WorkflowHandle[Any], given: Mapping[Any, GivenDecision] | No
             f"{shown(given)}."
         )
     definition = _definition_of(workflow)
-    # A dynamic workflow names its children only in its own graph.
+    # The children of a dynamic workflow are known only from its stored graph.
     if definition is not None:
         _check_names(definition, given)
     return {approval: _planned(approval, value) for approval, value in given.items()}
@@ -78,7 +80,7 @@ def _decide(workflow: WorkflowHandle[Any], approval: Approval, planned: PlannedD
 def _voters(
     workflow: WorkflowHandle[Any], approval: Approval, planned: PlannedDecision
 ) -> list[str | Actor]:
-    """Return as many people as the decision still needs; `by` votes last, and so decides."""
+    """Return as many people as the decision still needs; `by` votes last."""
     votes = {vote.by: vote.choice for vote in approval.votes}
     needed = approval.reject_quorum if planned.choice == REJECT else approval.quorum
     free = [person for person in _people(approval, needed + len(votes)) if person not in votes]
@@ -94,7 +96,7 @@ def _voters(
 def _people(approval: Approval, count: int) -> list[str]:
     if approval.role is None:
         return list(approval.approvers)
-    # One more: the one who started the workflow may have one of these names.
+    # One more, because the person who started the workflow may have one of these names.
     numbered = (f"{approval.role} {number}" for number in range(2, count + 2))
     return [approval.role, *numbered]
 
@@ -124,7 +126,7 @@ def _check_names(definition: Definition, given: Mapping[Any, object]) -> None:
             listed = ", ".join(repr(name) for name in dict.fromkeys(names))
             they = f"These have: {listed}." if names else "None of these has any."
             raise InvalidInput(
-                f"speedrun(decisions=...) names {shown(approval)}, which is no approval of "
+                f"speedrun(decisions=...) names {shown(approval)}, which is not an approval of "
                 f"{definition.type} or its child workflows. {they}"
             )
 

@@ -47,7 +47,7 @@ def speedrun(
 ) -> WorkflowHandle[W]:
     """Run a workflow to its end or next pause, ignoring waits.
 
-    `decisions` says what to decide at its approvals, and at those of its child workflows, as in
+    `decisions` has the choices for its approvals, and for those of its child workflows, as in
     `{"manager_approval": "approve"}`. `events` are published one after the other, each when nothing
     else can run: a type, or a dictionary of the arguments of `publish`. The workflow stops at any
     other approval or wait for an event, and no deadline passes. Raises `AssertionError` if more
@@ -121,7 +121,7 @@ def _perform_inline(
     execution = _execution_to_run(workflow, step)
     performed = _perform(workflow, execution, early_stops)
     if performed is None:
-        raise InvalidStateError(f"{workflow!r} is held, so its step cannot be performed.")
+        raise InvalidStateError(f"{workflow!r} is paused, so its step cannot be performed.")
     return performed
 
 
@@ -202,7 +202,7 @@ def _require_resumable(workflow: WorkflowHandle[Any], step_name: str) -> None:
 
 
 def drain(drive: Drive | None = None) -> int:
-    """Run all due executions and those they make due; return how many ran."""
+    """Run all due executions, and those that become due by this; return how many ran."""
     return inline_worker.run_due(drive_or_default("drain", drive).environment)
 
 
@@ -255,11 +255,11 @@ def _reference_to(hero: object) -> HeroRef | None:
     try:
         return heroes.reference_to(hero)
     except InvalidInput:
-        return None  # the test's own stand-in, which is never loaded
+        return None  # an object of the test, which is never loaded
 
 
 class _BareContext(RunContext):
-    """The context of an instance whose hero is given and whose workflow is not stored."""
+    """The run context of an instance whose workflow is not stored."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The clock and the leases of a Drive, moved by a test."""
+"""Time travel for tests: the clock and the leases of a Drive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.testing.arguments import drive_or_default
 
 @contextmanager
 def time_travel(span: Duration | str, drive: Drive | None = None) -> Iterator[ShiftedClock]:
-    """Move a Drive's clock within the block: for schedules, timeouts and prune, not for leases.
+    """Move a Drive's clock within the block; it affects schedules, timeouts and prune, not leases.
 
     `span` is a timedelta, seconds, or text such as `1d`. Schedules of classes that are defined
     before the block count from its beginning, and are fired by `drain` or a worker within it.

@@ -1,6 +1,6 @@
-"""Doors for HTTP: the REST API, decision links and callbacks.
+"""Doors for HTTP: the REST API, the dashboard, decision links and callbacks.
 
-`app.py` builds the application. `api/` has one file per noun. `security/` finds out who asks and
-what they may do, before a route sees the request. The pages call the Drive in a thread pool; they
-decide nothing themselves.
+`app.py` builds the application. `api/` has one file per noun, `dashboard/` one per page, and
+`root/` the routes beside them. `security/` checks credentials and permissions before a route sees
+the request. Routes call the Drive in a thread pool; they decide nothing themselves.
 """

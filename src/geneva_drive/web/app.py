@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from fastapi import FastAPI
@@ -50,7 +51,8 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     """Return an application with the dashboard and the REST API of a Drive.
 
     Serve it, or mount it in FastAPI or Starlette. `authenticate(request)` returns the `gd.Actor`
-    who is logged in, or None: then an API key or a JSON Web Token is asked for. It may be async.
+    who is logged in. If it returns None, the request needs an API key or a JSON Web Token. It may
+    be async.
 
     >>> import geneva_drive as gd
     >>> from fastapi import FastAPI
@@ -60,36 +62,49 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     """
     if not isinstance(drive, Drive):
         raise InvalidInput(f"asgi() takes a gd.Drive, got {shown(drive)}.")
-    app = FastAPI(
-        title="GenevaDrive",
-        version=_VERSION,
-        description=_DESCRIPTION,
-        # Those of FastAPI load scripts from elsewhere.
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        separate_input_output_schemas=False,
-    )
+    _document()  # refuses a route whose permission was forgotten
+    app = _with_routes()
+    app.openapi = _document  # type: ignore[method-assign] # FastAPI's way to bring one's own
     app.state.drive = drive
     app.state.hints = HintReader(drive)
     app.state.workers = RecentWorkers(drive)
     app.state.end_counters = EndCounters(drive)
-    # FastAPI looks for a route in each included router, and twice; in this list it looks once.
-    for part in (*_NOUNS, health, metrics, links, callbacks, reference):
-        app.router.routes.extend(part.router.routes)
     problems.add_to(app)
     credentials = Credentials(drive, authenticate)
     app.state.credentials = credentials
     app.add_middleware(Gate, drive=drive, credentials=credentials)
     dashboard.add_to(app)
-    _check_permissions(app)
     return app
 
 
-def _check_permissions(app: FastAPI) -> None:
-    """Refuse to serve a route whose permission was forgotten."""
-    document = app.openapi()
+def _with_routes() -> FastAPI:
+    app = FastAPI(
+        title="GenevaDrive",
+        version=_VERSION,
+        description=_DESCRIPTION,
+        # FastAPI's own pages load scripts from other hosts.
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    # FastAPI searches each included router twice for a route, but this list only once.
+    for part in (*_NOUNS, health, metrics, links, callbacks, reference):
+        app.router.routes.extend(part.router.routes)
+    return app
+
+
+@functools.cache
+def _document() -> dict[str, Any]:
+    """Return the OpenAPI document; it is the same for every Drive, and takes long to make."""
+    document = _with_routes().openapi()
     _describe_security(document)
+    _check_permissions(document)
+    return document
+
+
+def _check_permissions(document: dict[str, Any]) -> None:
+    """Refuse to serve a route that has no entry in the table of permissions."""
     for path, methods in document["paths"].items():
         for method in methods:
             route = f"{method.upper()} {path}"
@@ -97,7 +112,7 @@ def _check_permissions(app: FastAPI) -> None:
 
 
 def _describe_security(document: dict[str, Any]) -> None:
-    """Add how requests are authenticated, and problems; FastAPI keeps the document."""
+    """Add authentication and problems to the OpenAPI document."""
     components = document["components"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"].update(problem.pop("$defs"), Problem=problem)

@@ -1,4 +1,4 @@
-"""Hints for `/stream`: one reader per process looks at the database for all viewers."""
+"""Hints for `/stream`: one reader per process polls the database for all viewers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from geneva_drive.errors import StorageError
 
 logger = logging.getLogger(__name__)
 
-_INTERVAL = 0.15  # seconds between two looks, so that a change arrives within 250 ms
+_INTERVAL = 0.15  # seconds between two reads, so that a change arrives within 250 ms
 _KEEP_ALIVE = 15.0  # seconds after which a silent connection gets a comment
 _MOST_WAITING = 16  # hints that a slow viewer may leave unread
 
-# What each mark of the database stands for, in the order of `Pages.marks`.
+# The meaning of each mark of the database, in the order of `Pages.marks`.
 _MEANINGS = (
     *("executions", "steps", "approvals", "events", "audit", "dead_letters"),
     *("steps", "steps", "steps", "executions", "executions"),
@@ -29,7 +29,7 @@ _GREETING = "retry: 2000\nevent: ready\ndata: {}\n\n"
 
 
 class HintReader:
-    """Reads the marks while there are viewers, and tells each of them what differs."""
+    """Reads the marks while there are viewers, and sends each of them what has changed."""
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
@@ -74,6 +74,6 @@ class HintReader:
         changed = sorted({meaning for meaning, old, new in pairs if old != new})
         text = f"event: hint\ndata: {json.dumps({'changed': changed})}\n\n"
         for waiting in self._viewers:
-            # A viewer that does not read now gets one later: any hint makes it fetch all.
+            # A slow viewer loses no change: the hints that it has yet to read make it fetch all.
             if not waiting.full():
                 waiting.put_nowait(text)

@@ -1,4 +1,4 @@
-"""Problems (RFC 9457): how each error is answered, in one table."""
+"""Problems (RFC 9457): the table of errors with their status and code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
-# The first that fits: narrower errors stand above wider ones.
+# The first match counts, so subclasses come before their base classes.
 _ANSWERS: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
     (WorkflowNotFound, HTTPStatus.NOT_FOUND, "execution_not_found"),
     (ApprovalNotFound, HTTPStatus.NOT_FOUND, "approval_not_found"),
@@ -88,7 +88,7 @@ def problem(
     headers: dict[str, str] | None = None,
     **members: Any,
 ) -> JSONResponse:
-    """Return a problem; `code` is for programs and stays the same when the words change."""
+    """Return a problem; `code` is for programs and stays the same when the text changes."""
     named = code or _CODES.get(status, status.phrase.lower().replace(" ", "_"))
     body = {
         "type": f"urn:geneva-drive:problem:{named}",
@@ -113,7 +113,7 @@ def problem_of(error: Exception) -> JSONResponse:
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         logger.warning("A request was answered with %s: %s", status.value, error)
         headers = {"Retry-After": "1"}
-    # The driver's own words may have values and addresses in them.
+    # The driver's message may contain values and addresses.
     is_ours = isinstance(error, GenevaDriveError)
     detail = str(error) if is_ours else "The database did not answer as expected. Try again."
     return problem(status, detail, code, headers, **members)
@@ -157,5 +157,5 @@ async def _of_http(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _of_anything(_: Request, __: Exception) -> JSONResponse:
-    # Starlette raises it again after the answer, so that the server logs it.
+    # Starlette raises the error again after the response, so that the server logs it.
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "The server failed. Its log says why.")

@@ -1,4 +1,4 @@
-"""The workers, read at most once a second for the answers to starts."""
+"""The workers, read at most once a second for the responses to starts."""
 
 from __future__ import annotations
 

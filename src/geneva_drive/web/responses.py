@@ -1,4 +1,4 @@
-"""JSON answers that can show every stored text."""
+"""JSON responses that can hold every stored text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse as PlainJSONResponse
 
 
 class JSONResponse(PlainJSONResponse):
-    """An answer in UTF-8. Text that UTF-8 cannot write, as Python code may store it, is escaped."""
+    """A response in UTF-8; lone surrogates, which stored JSON may contain, are escaped."""
 
     def render(self, content: Any) -> bytes:
         try:

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from sqlalchemy.exc import DBAPIError
 
-from geneva_drive.engine.claimed_execution import Claimed, chained, continued
+from geneva_drive.engine.claimed_execution import Claimed, chained_claim, continued
 from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
@@ -33,7 +33,7 @@ _RETRY_DELAY = InternalBackoff(timedelta(milliseconds=50), longest=timedelta(sec
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingOutcome:
     """An outcome to commit."""
 
     flight: Flight
@@ -54,11 +54,11 @@ class Committer:
         self._environment = environment
         self._identity = identity
         self._lock = threading.Lock()
-        self._waiting: list[Pending] = []
+        self._waiting: list[PendingOutcome] = []
         self._is_committing = False
         self._closed = threading.Event()
 
-    def submit(self, pending: Pending) -> bool:
+    def submit(self, pending: PendingOutcome) -> bool:
         """Queue an outcome; True if the calling thread has the turn to commit."""
         with self._lock:
             self._waiting.append(pending)
@@ -66,7 +66,7 @@ class Committer:
             self._is_committing = True
         return has_turn
 
-    def next_group(self) -> list[Pending]:
+    def next_group(self) -> list[PendingOutcome]:
         """Return the outcomes to commit next; an empty list ends the turn."""
         with self._lock:
             group = self._waiting[:_MAX_GROUP]
@@ -84,7 +84,7 @@ class Committer:
         """Try each commit only once from now on: the worker is stopping."""
         self._closed.set()
 
-    def commit(self, group: Sequence[Pending], token: str) -> list[Claimed | None]:
+    def commit(self, group: Sequence[PendingOutcome], token: str) -> list[Claimed | None]:
         """Commit a group, retrying while the database is away; return the claim after each outcome.
 
         After `close`, or an error that retrying cannot mend, each claim is None.
@@ -121,7 +121,7 @@ class Committer:
                     log.passed()
                 return following
 
-    def _release(self, group: Sequence[Pending], error: Exception) -> None:
+    def _release(self, group: Sequence[PendingOutcome], error: Exception) -> None:
         """Release the claims of a group whose outcomes cannot be recorded, as counted recoveries.
 
         The heartbeat would release them too, but uncounted: they could run forever.
@@ -136,7 +136,7 @@ class Committer:
 
     def _following(
         self,
-        group: Sequence[Pending],
+        group: Sequence[PendingOutcome],
         applied: Sequence[Applied | None],
         chaining: NextClaim,
         *,
@@ -152,7 +152,7 @@ class Committer:
             for pending, one in zip(group, applied, strict=True)
         ]
 
-    def _recorded(self, missing: Sequence[Pending]) -> Set[Key]:
+    def _recorded(self, missing: Sequence[PendingOutcome]) -> Set[Key]:
         """Return the executions whose outcome a try committed before its answer was lost."""
         store = self._environment.store
         ids = [pending.flight.claimed.execution.id for pending in missing]
@@ -162,7 +162,9 @@ class Committer:
             key for key, pending in zip(ids, missing, strict=True) if _is_in(rows.get(key), pending)
         }
 
-    def _adopt(self, missing: Sequence[Pending], chaining: NextClaim) -> dict[Key, list[Claimed]]:
+    def _adopt(
+        self, missing: Sequence[PendingOutcome], chaining: NextClaim
+    ) -> dict[Key, list[Claimed]]:
         """Return, by workflow, the claims that a try committed before its answer was lost."""
         store = self._environment.store
         by_workflow = {p.flight.claimed.workflow.id: p.flight.claimed for p in missing}
@@ -178,7 +180,7 @@ class Committer:
         return adopted
 
 
-def _is_in(row: ExecutionRecord | None, pending: Pending) -> bool:
+def _is_in(row: ExecutionRecord | None, pending: PendingOutcome) -> bool:
     """True if a row has the pending outcome, and not that of another worker or a command."""
     if row is None or row.claim_token is not None:
         return False
@@ -198,4 +200,4 @@ def _next(
             return None
         logger.warning("%s", ClaimLost(claimed.execution.id, claimed.execution.step_name))
         return None
-    return chained(claimed, applied)
+    return chained_claim(claimed, applied)

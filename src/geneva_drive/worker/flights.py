@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from geneva_drive.engine.claimed_execution import Claimed
-from geneva_drive.engine.execution.step_run import Run
+from geneva_drive.engine.execution.step_run import StepRun
 from geneva_drive.storage.schema.records import Key
 
 
@@ -17,7 +17,7 @@ class Flight:
     """One execution from claim to commit; the first thread to settle it reports its outcome."""
 
     claimed: Claimed
-    run: Run | None = None
+    run: StepRun | None = None
     has_started: bool = False  # a thread has begun it
     is_off_its_thread: bool = False  # the thread is done with it; written under the pool's lock
     _waits_since: float = field(default_factory=time.monotonic)

@@ -25,7 +25,6 @@ class Heartbeat:
         self._last_beat = time.monotonic()
         self._may_judge_at = time.monotonic()
 
-    @property
     def may_judge(self) -> bool:
         """True if this worker may declare others lost.
 
@@ -35,7 +34,6 @@ class Heartbeat:
         now = time.monotonic()
         return now >= self._may_judge_at and not self._was_silent(now)
 
-    @property
     def is_within_lease(self) -> bool:
         """True if this worker still holds its claims, as far as it can know.
 

@@ -75,7 +75,7 @@ def _perform(
             crash_points.reached("commit")
     else:
         _commit(environment, claimed, performed)
-    waiters.wake_for(executor.freed_by(run, claimed))
+    waiters.wake_for(executor.freed_limit_keys(run, claimed))
     return not isinstance(performed, Committed) or performed.has_run
 
 

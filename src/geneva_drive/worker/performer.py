@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from geneva_drive.engine.claimed_execution import Claimed, chained, with_stored_nodes
+from geneva_drive.engine.claimed_execution import Claimed, chained_claim, with_stored_nodes
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.crash_points import Crash, Life
 from geneva_drive.engine.environment import Environment
@@ -25,7 +25,7 @@ from geneva_drive.errors import StorageError
 from geneva_drive.storage.connections.database_wait import Patience, TroubleLasts
 from geneva_drive.storage.dialects.trouble import WriterHeld
 from geneva_drive.worker.claims.prefetch import Prefetch
-from geneva_drive.worker.committer import Committer, Pending
+from geneva_drive.worker.committer import Committer, PendingOutcome
 from geneva_drive.worker.flights import Flight, Flights
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.thread_pool import Pool
@@ -53,6 +53,7 @@ class Performer:
         self,
         environment: Environment,
         identity: Identity,
+        flights: Flights,
         *,
         concurrency: int,
         stopping: Stopping,
@@ -68,7 +69,7 @@ class Performer:
         self.life = stopping.life
         self._early_stops = EarlyStops(should_stop=stopping.begun.is_set)
         self._database = environment.store.database
-        self.flights = Flights()
+        self.flights = flights
         self._prefetch = Prefetch()
         self._leaving = 0  # flights being committed whose threads will then be free
         self._pool = Pool(concurrency, self._serve)
@@ -219,7 +220,7 @@ class Performer:
             case Concluded(outcome, position) if flight.settle():
                 self.life.reached("body")
                 may_chain = self._may_chain(flight.claimed)
-                return self.commit(Pending(flight, outcome, may_chain, position))
+                return self.commit(PendingOutcome(flight, outcome, may_chain, position))
             case Concluded():
                 logger.warning(
                     "The late result of execution %s was dropped", flight.claimed.execution.id
@@ -239,7 +240,7 @@ class Performer:
             return None
         return self._identity.chaining(token, self._environment.settings.queue_limits)
 
-    def commit(self, pending: Pending) -> Flight | None:
+    def commit(self, pending: PendingOutcome) -> Flight | None:
         """Commit an outcome, now or with the next group; return a flight to run next.
 
         The committing thread keeps one of the next flights for itself: passing it to another thread
@@ -258,7 +259,7 @@ class Performer:
             raise
         return own
 
-    def _commit_group(self, group: Sequence[Pending]) -> Flight | None:
+    def _commit_group(self, group: Sequence[PendingOutcome]) -> Flight | None:
         self.life.require()
         # Hold the token until the next claims are in the flights, or the heartbeat would release
         # them.
@@ -280,7 +281,9 @@ class Performer:
     def _report(self, flight: Flight, outcome: StepOutcome) -> None:
         """Commit an outcome on a thread that runs no steps."""
         try:
-            following = self.commit(Pending(flight, outcome, self._may_chain(flight.claimed)))
+            following = self.commit(
+                PendingOutcome(flight, outcome, self._may_chain(flight.claimed))
+            )
         except Crash:
             self._die()
             return
@@ -305,14 +308,14 @@ class Performer:
 
     def _note_freed(self, landed: Iterable[tuple[Flight, Claimed | None]]) -> None:
         for flight, _ in landed:
-            for key in executor.freed_by(flight.run, flight.claimed):
+            for key in executor.freed_limit_keys(flight.run, flight.claimed):
                 self.freed.put(key)
                 self._on_free()
 
     def _land_committed(self, flight: Flight, committed: Committed) -> Flight | None:
         following, applied = None, committed.applied
         if applied is not None:
-            following = chained(flight.claimed, applied)
+            following = chained_claim(flight.claimed, applied)
             try:
                 announce(self._environment, [applied])
             except Exception:

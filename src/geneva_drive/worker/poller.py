@@ -14,8 +14,8 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.errors import InvalidInput
 from geneva_drive.storage.schema import keys
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.claims.claimer import claim_due, find_behind
-from geneva_drive.worker.claims.fairness import Turns
+from geneva_drive.worker.claims.claimer import claim_due
+from geneva_drive.worker.claims.fairness import Turns, find_behind
 from geneva_drive.worker.housekeeping.timers import Timers
 from geneva_drive.worker.identity import Identity
 from geneva_drive.worker.performer import Performer
@@ -29,7 +29,7 @@ _GROWTH, _TOLD_GROWTH = 2, 10  # how fast the rest grows, without hints and with
 _LONGEST_WAIT = timedelta(seconds=1)
 
 
-class Found(Enum):
+class PollResult(Enum):
     """What a round of the poller found."""
 
     NOTHING = auto()
@@ -99,8 +99,8 @@ class Poller:
                 self._gather()
         self.found_nothing.set()  # for `run_until_idle`, whose worker a test may have crashed
 
-    def _next_rest(self, found: Found, rest: float, longest: float) -> float:
-        if found is not Found.NOTHING:
+    def _next_rest(self, found: PollResult, rest: float, longest: float) -> float:
+        if found is not PollResult.NOTHING:
             self._found_at = time.monotonic()
             return _FIRST_REST
         if self._told_at is not None:
@@ -117,9 +117,9 @@ class Poller:
         if self._performer.flights:
             self._stopping.wait(max(0.0, self._claimed_at + _GATHERED - time.monotonic()))
 
-    def _pause(self, found: Found, rest: float, longest: float) -> float:
+    def _pause(self, found: PollResult, rest: float, longest: float) -> float:
         """Return how long to rest unless the bell rings: 0 while there is more to claim."""
-        if found is Found.MORE and self._performer.free > 0:
+        if found is PollResult.MORE and self._performer.free > 0:
             return 0.0
         # Also if threads are free: some flights may have waited too long for one.
         self._performer.release_waiting(_LONGEST_WAIT)
@@ -128,7 +128,7 @@ class Poller:
         # Wake up early enough to release flights without a thread: the poll interval may be long.
         return min(longest, _LONGEST_WAIT.total_seconds())
 
-    def _claim(self) -> Found:
+    def _claim(self) -> PollResult:
         # Read this first: a flight that lands during this round may make an execution due.
         nothing_runs = not self._performer.flights
         named = self._named()
@@ -137,25 +137,25 @@ class Poller:
         free = self._performer.free
         if free < 1:
             self._timers.look_now_and_then()
-            return Found.NOTHING
+            return PollResult.NOTHING
         if named is not None and self._claim_up_to(1, named):
             # A full round first would delay this claim. The bell starts one right afterwards.
             self._bell.set()
-            return Found.SOME
+            return PollResult.SOME
         claimed = self._claim_from_behind()
         claimed += self._claim_up_to(free - claimed) if claimed < free else 0
         # Wake sleepers even if there is always something to claim.
         woken = self._timers.look_now_and_then() if claimed else self._timers.look()
         if woken or claimed == free:
-            return Found.MORE
+            return PollResult.MORE
         if claimed:
-            return Found.SOME
+            return PollResult.SOME
         if nothing_runs:
             self._was_idle = True
             # Only `run_until_idle` waits for the event; once it is set, the query is not needed.
             if not self.found_nothing.is_set() and not self._is_anything_left():
                 self.found_nothing.set()
-        return Found.NOTHING
+        return PollResult.NOTHING
 
     def _is_anything_left(self) -> bool:
         """True if an execution is due but locked, or held by this worker without a flight.

@@ -30,6 +30,7 @@ from geneva_drive.errors import (
     StorageError,
 )
 from geneva_drive.worker import unused_queues
+from geneva_drive.worker.flights import Flights
 from geneva_drive.worker.heartbeat import Heartbeat
 from geneva_drive.worker.housekeeping.duties import duties
 from geneva_drive.worker.housekeeping.duty import Duty
@@ -73,16 +74,18 @@ class Worker:
         self._starts_bell = threading.Event()  # an event may have to start a workflow
         self._stopping = Stopping()
         self._life = self._stopping.life
+        flights = Flights()
+        self._heartbeat = Heartbeat(environment, self.identity, flights)
         self._performer = Performer(
             environment,
             self.identity,
+            flights,
             concurrency=concurrency,
             stopping=self._stopping,
             on_free=self._bell.set,
-            may_begin=lambda: self._heartbeat.is_within_lease,
+            may_begin=self._heartbeat.is_within_lease,
         )
         self._poller = Poller(environment, self.identity, self._performer, self._bell)
-        self._heartbeat = Heartbeat(environment, self.identity, self._performer.flights)
         self._stopped = threading.Event()
         self._stop_requests: queue.SimpleQueue[None] = queue.SimpleQueue()
         settings, log = environment.settings, environment.store.database.trouble_log
@@ -105,7 +108,7 @@ class Worker:
                     first_after=duty.every * (1 + random.random()),
                     bell=self._starts_bell if duty.is_rung else None,
                 )
-                for duty in duties(settings, lambda: self._heartbeat.may_judge)
+                for duty in duties(settings, self._heartbeat.may_judge)
             ),
         ]
         self._started = False

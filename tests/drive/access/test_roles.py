@@ -45,6 +45,6 @@ def test_a_built_in_role_cannot_be_changed(sqlite_drive: gd.Drive) -> None:
         sqlite_drive.roles.remove("viewer")
 
     assert str(defined.value) == (
-        "Role 'viewer' is built in and cannot be changed. Define one of another name."
+        "Role 'viewer' is built in and cannot be changed. Define a role with another name."
     )
     assert str(removed.value) == "Role 'viewer' is built in and cannot be removed."

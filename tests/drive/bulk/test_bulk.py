@@ -202,8 +202,8 @@ def test_a_workflow_whose_class_the_worker_lacks_is_passed_over_and_the_result_s
     assert states([known, unknown]) == ["finished", "paused"]
     assert counts(bulk) == (2, 2, 1, 1, 0)
     assert bulk.result["reasons"] == {
-        "The worker that ran the bulk has not imported the class Elsewhere. Let workers that have "
-        "it run the bulk.": 1
+        "The worker that ran the bulk has not imported the class Elsewhere. Import its module "
+        "in the app of every worker, and start the bulk again.": 1
     }
 
 
@@ -286,19 +286,19 @@ def stop_after(
     monkeypatch: pytest.MonkeyPatch, bulk_id: Any, *, portions: int, command: str
 ) -> None:
     """Give a command to the bulk right after the commit of a portion."""
-    given = portions_of_bulks.give
+    original = portions_of_bulks.run_portion
     count = 0
 
-    def give(drive: gd.Drive, *args: Any) -> Any:
+    def run_portion(drive: gd.Drive, *args: Any) -> Any:
         nonlocal count
         count += 1
-        portion = given(drive, *args)
+        portion = original(drive, *args)
         if count == portions:
             operator = drive.workflows(gd.Workflow).find(bulk_id)
             drive.store.database.after_commit(getattr(operator, command))
         return portion
 
-    monkeypatch.setattr(bulk_run, "give", give)
+    monkeypatch.setattr(bulk_run, "run_portion", run_portion)
 
 
 def test_a_bulk_never_touches_a_bulk(geneva: gd.Drive) -> None:

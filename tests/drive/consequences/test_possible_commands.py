@@ -290,7 +290,7 @@ def test_the_event_of_a_document_and_its_absence_lead_to_its_steps(
     assert found == [
         (
             "publish",
-            "Once `paid` comes, `wait` runs. Then `both` and what follows from it. It takes "
+            "Once `paid` arrives, `wait` runs. Then `both` and what follows from it. It takes "
             "effect when an operator resumes the workflow.",
         ),
         ("expire", "After that the workflow goes on with 'refuse', and finishes, blocked."),
@@ -310,7 +310,7 @@ def test_an_event_that_is_awaited_can_be_published(sqlite_drive: gd.Drive) -> No
     drain(sqlite_drive)
 
     [published] = [one for one in workflow.what_if() if one.command == "publish"]
-    assert (published.node, published.sentence) == ("paid", "Once `paid` comes, `paid` runs.")
+    assert (published.node, published.sentence) == ("paid", "Once `paid` arrives, `paid` runs.")
 
 
 def test_failed_workers_of_a_batch_are_counted(sqlite_drive: gd.Drive) -> None:

@@ -206,7 +206,7 @@ def test_an_event_that_nothing_waits_for_takes_few_statements(
     assert statements == STATEMENTS[database]
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_an_event_releases_the_only_wait_for_it_as_it_is_stored(geneva: gd.Drive) -> None:
     workflow = reach(geneva, Order)
 

@@ -82,11 +82,10 @@ def test_a_decision_is_read_once_and_written_in_as_few_statements_as_the_databas
     assert_consistent(geneva)
 
 
+@pytest.mark.databases("postgresql")  # only PostgreSQL sends hints within a statement
 def test_a_decision_hints_at_the_execution_that_it_makes_due(
-    geneva: gd.Drive, database: str, refund: type[gd.Workflow[Any]]
+    geneva: gd.Drive, refund: type[gd.Workflow[Any]]
 ) -> None:
-    if database != "postgresql":
-        pytest.skip("Only PostgreSQL sends hints within a statement.")
     workflow = refund.create()
     drain(geneva)
     [execution] = workflow.step_executions
@@ -146,16 +145,15 @@ def test_requests_that_are_escalated_at_the_same_time_share_one_statement(
     assert ledger.people == []
 
 
+@pytest.mark.databases("sqlite")  # the servers choose by the size of the table
 @pytest.mark.parametrize(
     ("wanted", "index"),
     [({}, "pending"), ({"role": "clerk"}, "role")],
     ids=["all", "of a role"],
 )
 def test_the_pending_requests_are_found_by_an_index_without_a_look_at_the_decided_ones(
-    geneva: gd.Drive, database: str, wanted: dict[str, str], index: str
+    geneva: gd.Drive, wanted: dict[str, str], index: str
 ) -> None:
-    if database != "sqlite":
-        pytest.skip("The servers choose by the size of the table.")
     query = geneva.approvals.pending(**wanted)
 
     with noted(geneva.engine) as sent:

@@ -320,6 +320,6 @@ def test_a_batch_with_workers_stays_in_the_graph() -> None:
         workflow.import_dag(document, actor="ada")
 
     assert str(refused.value) == (
-        "'rows.worker' has workers that are not done, but the new graph does not have it. Keep it "
-        "under its id, 'rows.worker'."
+        "Node 'rows.worker' has workers that are not done, but the new graph does not have it. "
+        "Keep it under its id, 'rows.worker'."
     )

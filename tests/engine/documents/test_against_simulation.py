@@ -25,7 +25,7 @@ Decisions = dict[str, SimulatedDecision]
 _MOST_ROUNDS = 60
 _LONGER_THAN_ANY_TIMEOUT = timedelta(hours=2)
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True, scope="session")
+pytestmark = pytest.mark.databases("sqlite")
 
 
 @settings(

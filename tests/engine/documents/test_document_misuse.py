@@ -13,7 +13,7 @@ from tests.declarative.documents import allow, check, setting
 from tests.engine.documents.running import deploy, ended, run
 from tests.looking import error_of, last
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True, scope="session")
+pytestmark = pytest.mark.databases("sqlite")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from geneva_drive.engine import crash_points
 from geneva_drive.engine.crash_points import Life, Point
 from geneva_drive.testing import drain, perform_next_step
 
-pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+pytestmark = pytest.mark.databases("postgresql")
 
 TIME_LIMIT = 30.0
 IS_BLOCKED = text(

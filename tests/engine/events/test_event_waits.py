@@ -397,7 +397,7 @@ def test_each_on_timeout(geneva: gd.Drive, clock: StandingClock) -> None:
         ("cancels", "completed", "timed_out"),
     ]
     assert workflow.reload().state == "canceled"
-    assert "because what step 'cancels' waits for did not come in time" in workflow.why()
+    assert "because the wait of step 'cancels' timed out" in workflow.why()
     assert [one.trigger for one in workflow.resume_requests] == [
         "timeout",
         "manual",

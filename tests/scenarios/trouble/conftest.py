@@ -33,8 +33,6 @@ def application(geneva: gd.Drive) -> Iterator[ModuleType]:
 @pytest.fixture(scope="session")
 def server(database: str) -> Iterator[CrashingServer]:
     """A server for all these tests of one process: each leaves it as it was."""
-    if database == "sqlite":
-        pytest.skip("SQLite has no server.")
     with own_server(database, with_few_connections(KINDS[database].cook)) as server:
         yield server
 

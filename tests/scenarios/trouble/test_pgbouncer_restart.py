@@ -11,13 +11,11 @@ from tests.private_servers import CrashingServer, crashing_server, pgbouncer
 from tests.scenarios.soak import TROUBLE_SECONDS
 from tests.scenarios.trouble.troubled_load import TroubledLoad
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(900)]
-
-
-@pytest.fixture(autouse=True)
-def on_postgresql(database: str) -> None:
-    if database != "postgresql":
-        pytest.skip("PgBouncer leads to PostgreSQL only.")
+pytestmark = [
+    pytest.mark.scenario,
+    pytest.mark.timeout(900),
+    pytest.mark.databases("postgresql"),
+]
 
 
 @pytest.fixture

@@ -10,7 +10,11 @@ from tests.private_servers import CrashingServer
 from tests.scenarios.soak import RESTARTS
 from tests.scenarios.trouble.troubled_load import TroubledLoad
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.scenario,
+    pytest.mark.timeout(900),
+    pytest.mark.databases("postgresql", "mysql"),
+]
 
 
 def test_no_step_is_blamed_for_a_restart_of_the_server(

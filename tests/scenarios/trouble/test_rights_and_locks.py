@@ -8,7 +8,11 @@ from tests.scenarios.soak import TROUBLE_SECONDS
 from tests.scenarios.trouble.troubled_load import TroubledLoad
 from tests.scenarios.trouble.worker_role import EXECUTIONS, HERO_TABLE, WorkerRole
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.scenario,
+    pytest.mark.timeout(900),
+    pytest.mark.databases("postgresql", "mysql"),
+]
 
 
 @pytest.fixture

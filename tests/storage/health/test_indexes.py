@@ -52,7 +52,7 @@ def test_a_missing_index_is_a_problem_that_its_statement_solves(
     assert [check.finding for check in mended] == [Finding.OK]
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_a_missing_unique_constraint_is_a_problem(
     migrated_database_url: str, open_drive: OpenDrive
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_missing_unique_constraint_is_a_problem(
     )
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.databases("postgresql")
 def test_an_index_that_was_never_built_to_its_end_is_a_problem(
     migrated_database_url: str, open_drive: OpenDrive
 ) -> None:

@@ -11,7 +11,7 @@ from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.databases("postgresql", "mysql")
 def test_another_isolation_than_read_committed_is_a_problem(
     geneva: gd.Drive,
     geneva_database_url: str,

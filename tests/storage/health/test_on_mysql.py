@@ -19,7 +19,7 @@ from tests.scenarios.processes import wait_until
 from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
 
-pytestmark = pytest.mark.parametrize("database", ["mysql"], indirect=True)
+pytestmark = pytest.mark.databases("mysql")
 
 _HELD = "Old versions of rows are kept for it, and every claim has to read past them."
 _NOT_ALLOWED = (

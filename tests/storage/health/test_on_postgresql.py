@@ -18,7 +18,7 @@ from tests.servers import with_query
 from tests.storage.conftest import OpenDrive
 from tests.storage.health.findings import findings
 
-pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+pytestmark = pytest.mark.databases("postgresql")
 
 _HELD = "Rows that are deleted or changed meanwhile cannot be cleaned up."
 _PILE_UP = "dead rows pile up, and every claim has to read past them."

@@ -6,7 +6,7 @@ import geneva_drive as gd
 from geneva_drive.storage.dialects.health_check import ok, problem
 from tests.storage.health.findings import findings
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def test_without_a_write_ahead_log_sqlite_has_a_problem(geneva: gd.Drive) -> None:

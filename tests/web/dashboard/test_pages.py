@@ -74,6 +74,21 @@ def test_the_files_of_a_version_are_kept_for_ever(app: FastAPI) -> None:
     assert browser.get("/static/x/app.py").status_code == 404
 
 
+def test_static_files_are_compressed_for_browsers_that_accept_it(app: FastAPI) -> None:
+    browser = Browser(app)
+    address = re.findall(r'href="(/static/[^"]*dashboard.css)"', browser.get("/login").text)[0]
+
+    plain = browser.get(address, headers={"Accept-Encoding": "identity"})
+    packed = browser.get(address, headers={"Accept-Encoding": "gzip"})
+
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Vary"] == "Accept-Encoding"
+    assert packed.text == plain.text
+    assert int(packed.headers["Content-Length"]) * 3 < int(plain.headers["Content-Length"])
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+
+
 def test_all_addresses_are_below_the_prefix_of_a_mount(sqlite_drive: gd.Drive) -> None:
     host = FastAPI()
     host.mount("/geneva", gd.asgi(sqlite_drive))

@@ -16,8 +16,8 @@ from geneva_drive.durations import describe
 from geneva_drive.errors import GenevaDriveError
 from geneva_drive.storage.health.commits import BareCommits
 
-# Called with what is measured, how much is done, and the total. Every waiting loop calls it again
-# and again, because it may raise to stop the bench.
+# Called with what is measured, how much is done, and the total. It may raise to stop the bench, so
+# every waiting loop calls it repeatedly.
 ReportProgress = Callable[[str, int, int], None]
 
 _PATIENCE = timedelta(seconds=60)
@@ -27,7 +27,7 @@ _LOOK_CLOSELY_SECONDS = 0.001
 
 
 class Standstill(GenevaDriveError):
-    """No step has run for so long that waiting is useless."""
+    """No step has run for a long time, so the bench gives up."""
 
     def __init__(self, what: str, ran: int, total: int, patience: timedelta) -> None:
         super().__init__(

@@ -21,7 +21,7 @@ _SLOW_COMMIT = timedelta(milliseconds=5)
 def progress(console: Console, *, is_shown: bool) -> Iterator[ReportProgress]:
     """Yield a function that shows progress as bars, which disappear at the end."""
     if not (is_shown and console.is_terminal):
-        # Not a disabled bar, which prints an empty line before Rich 14.3.
+        # A disabled bar prints an empty line before Rich 14.3.
         yield lambda what, done, total: None  # noqa: ARG005 - as with a bar
         return
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f}%")
@@ -56,7 +56,7 @@ def figures_table(figures: Figures) -> Table:
 
 
 def advice(figures: Figures) -> str:
-    """Return what to look at if it is slow."""
+    """Return where to look if the figures are poor."""
     if figures.bare_commit > _SLOW_COMMIT:
         return (
             f"A bare commit takes {_span(figures.bare_commit)}, and a step of a chain cannot be "

@@ -46,7 +46,7 @@ def own_tables(drive: Drive, *, force: bool, keep: bool) -> Iterator[Drive]:
     with explain_file_errors(database.engine):
         _clear(database, force=force)
     settings = {f.name: getattr(drive.settings, f.name) for f in fields(drive.settings)}
-    # The app's clock may stand still; the bench needs a real one.
+    # The app's clock may be frozen; the bench needs a real one.
     bench = Drive(drive.engine, **settings | {"table_prefix": PREFIX, "clock": SystemClock()})
     try:
         bench.migrate()

@@ -22,7 +22,7 @@ class Meter:
 
 
 def make_class(name: str, step_count: int, meter: Meter) -> Measured:
-    """Define a chain of steps; within `registry.isolated()`, no other worker serves it."""
+    """Define a chain of steps within `registry.isolated()`, so that no other worker serves it."""
 
     def note(self: Workflow[Any, Any]) -> None:
         meter.note(self)

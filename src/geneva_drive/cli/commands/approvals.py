@@ -160,7 +160,7 @@ def _print_table(drive: Drive, query: ApprovalQuery, limit: int) -> None:
     if total > len(found):
         click.echo(
             f"\nThe oldest {len(found)} of {total:,}. Filter with --role or --mine-as, raise "
-            f"--limit, or go on with --cursor {found[-1].id}."
+            f"--limit, or continue with --cursor {found[-1].id}."
         )
 
 

@@ -1,4 +1,4 @@
-"""`geneva approve`: approve a request, or make another of its choices."""
+"""`geneva approve`: approve a request, or vote for another of its choices."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from geneva_drive.drive.approvals.approval import Approval
 
 @click.command("approve")
 @click.option(
-    "--choice", metavar="WORD", help="The choice, if the approval has choices of its own."
+    "--choice", metavar="WORD", help="The choice, for an approval with choices of its own."
 )
 @approval_command
 def command(approval: Approval, choice: str | None, **vote: Any) -> None:
-    """Approve a request; the workflow goes on once enough people have.
+    """Approve a request; the workflow continues once enough people approve.
 
     Needs --app if the approval has a form.
     """

@@ -39,14 +39,16 @@ _DONE = {
     "filters",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Which workflows: a filter, such as type=Order, state=paused, step=charge, "
-    "error_class=..., message=...; several must all match.",
+    help="A filter, such as type=Order, state=paused, step=charge, error_class=... or message=...; "
+    "repeat it to narrow the choice.",
 )
-@click.option("--dry-run", is_flag=True, help="Only count them, and show the first.")
-@click.option("--first", type=int, metavar="N", help="Continue N, and the rest if they pass.")
-@click.option("--stop-after", type=int, metavar="N", help="End after N that failed again.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--no-wait", is_flag=True, help="Start it, and do not wait for its end.")
+@click.option("--dry-run", is_flag=True, help="Only count the workflows, and list the first few.")
+@click.option("--first", type=int, metavar="N", help="Start with N; do the rest if those pass.")
+@click.option(
+    "--stop-after", type=int, metavar="N", help="Stop once N workflows have failed again."
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until it is done.")
 @audit_options
 @json_option
 @with_drive
@@ -61,7 +63,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run one command on all workflows that match."""
+    """Run one command on all workflows that match the filters."""
     chosen, where = BulkCommand(name), _where(filters)
     preview = drive.bulk(chosen, where, dry_run=True, **options)
     if dry_run:
@@ -91,7 +93,7 @@ def _where(filters: tuple[str, ...]) -> dict[str, str]:
 def _confirm(chosen: BulkCommand, preview: BulkPreview) -> None:
     sentence = _sentence(chosen, preview.count)
     if not sys.stdin.isatty():
-        raise click.UsageError(f"{sentence} Pass --yes: there is no terminal to confirm at.")
+        raise click.UsageError(f"{sentence} There is no terminal to confirm it at: pass --yes.")
     click.confirm(f"{sentence} Continue?", abort=True, err=True)
 
 
@@ -107,7 +109,7 @@ def _print_preview(chosen: BulkCommand, preview: BulkPreview, *, as_json: bool) 
     console = make_console()
     console.print(plain(_sentence(chosen, preview.count)))
     if preview.sample:
-        table = make_table("Id", "Type", "State", "Step", "Reason")
+        table = make_table("ID", "Type", "State", "Step", "Reason")
         for one in preview.sample:
             table.add_row(
                 str(one.id),
@@ -134,7 +136,7 @@ def _wait(workflow: WorkflowHandle[Any]) -> None:
                 time.sleep(_LOOK_SECONDS)
         except KeyboardInterrupt:
             click.echo(
-                f"The bulk goes on. To stop it: geneva cancel {workflow.id}. To watch it: "
+                f"The bulk continues. To stop it: geneva cancel {workflow.id}. To watch it: "
                 f"geneva watch {workflow.id}.",
                 err=True,
             )

@@ -1,4 +1,4 @@
-"""`geneva cancel`: end a workflow."""
+"""`geneva cancel`: cancel a workflow."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 )
 @workflow_command
 def command(workflow: WorkflowHandle[Any], force: bool, **audit: str | None) -> None:
-    """End a workflow for good; a running step ends first."""
+    """Cancel a workflow for good; a running step finishes first."""
     workflow.cancel(force=force, **audit)

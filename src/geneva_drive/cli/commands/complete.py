@@ -19,7 +19,7 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
     "--result",
     metavar="JSON",
     required=True,
-    help="The result of the step, such as 42 or '{\"paid\": true}'; a text needs its quotes.",
+    help="The result of the step, such as 42 or '{\"paid\": true}'; a string needs its quotes.",
 )
 @workflow_command
 def command(workflow: WorkflowHandle[Any], step: str, result: str, **audit: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`geneva demo`: watch a durable workflow survive, or look around in a dashboard."""
+"""`geneva demo`: watch durable workflows survive, or explore them in a dashboard."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ _DASHBOARD = "dashboard"
 )
 @click.pass_context
 def command(context: click.Context, story: str, port: int) -> None:
-    """Watch workflows run, fail, get fixed and survive kill -9; it takes about a minute.
+    """Watch workflows run, fail, get fixed and survive kill -9.
 
-    STORY is shop (the default): all kinds of workflows; batch: 10,000 rows in five parts;
-    events: orders that wait for their payment; json: a workflow that is a document; or dashboard:
-    open the dashboard of a shop with
-    failures to repair and approvals to decide.
+    It takes about a minute.
+
+    \b
+    STORY is one of:
+      shop       all kinds of workflows (the default)
+      batch      10,000 rows in five parts
+      events     orders that wait for their payment
+      json       a workflow that is a document
+      dashboard  a shop in the dashboard, with failures to repair and approvals to decide
     """
     # Imported here: the demonstration defines workflow classes, which `--help` must not do.
     if story == _DASHBOARD:

@@ -30,9 +30,8 @@ from geneva_drive.drive.views.definition_body import definition_body
 def command(drive: Drive, files: tuple[Path, ...], actor: str | None, as_json: bool) -> None:
     """Deploy workflow documents; new workflows get these versions.
 
-    If one of the files has a fault, none is deployed, and the exit code is 6. The same document
-    again changes nothing. Another content under a deployed version is refused: count the version
-    up.
+    If one of the files has a fault, none is deployed, and the exit code is 6. Deploying the same
+    document again changes nothing. If the content has changed, it needs a new version.
     """
     read = [read_document(file) for file in files]
     faulty = [each for each in read if each.faults]
@@ -45,7 +44,7 @@ def command(drive: Drive, files: tuple[Path, ...], actor: str | None, as_json: b
         print_json({"deployed": [_body(each) for each in deployed]})
         return
     for each in deployed:
-        what = "deployed" if each.created else "is deployed already"
+        what = "is deployed" if each.created else "was already deployed"
         click.echo(f"{each.name} {each.version} {what}.")
         for warning in each.warnings:
             click.echo(f"geneva: {each.name}: {warning.path}: {warning.message}.", err=True)

@@ -1,4 +1,4 @@
-"""`geneva dev`: a worker, the API and the dashboard for development, reloading."""
+"""`geneva dev`: a worker, the API and the dashboard for development, with automatic reload."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SECRET_BYTES = 32
 
 
 class NotOnThisMachine(InvalidInput):
-    """`geneva dev` asks for no credentials, so others must not reach it."""
+    """`geneva dev` asks for no credentials, so only this machine may reach it."""
 
     def __init__(self, host: str) -> None:
         self.host = host
         super().__init__(
             f"geneva dev asks for no credentials, so it listens only on this machine (127.0.0.1), "
-            f"not at {host!r}. For others: geneva serve --host {host}, with API keys."
+            f"not at {host!r}. For other machines, use geneva serve --host {host} with API keys."
         )
 
 
@@ -38,12 +38,14 @@ class PortNotFree(InvalidInput):
 
     def __init__(self, port: int, reason: str) -> None:
         self.port = port
-        super().__init__(f"Port {port} cannot be used: {reason}. Name another: --port {port + 1}.")
+        super().__init__(
+            f"Port {port} cannot be used: {reason}. Choose another: --port {port + 1}."
+        )
 
 
 @click.command("dev")
 @click.option(
-    "--host", default=LOOPBACK, show_default=True, help="The address, which must be loopback."
+    "--host", default=LOOPBACK, show_default=True, help="The address to listen at; loopback only."
 )
 @click.option(
     "--port",
@@ -66,10 +68,10 @@ def command(
     lifeline: int | None,
     descriptor: int | None,
 ) -> None:
-    """Run a worker, the REST API and the dashboard, and reload them when a Python file changes.
+    """Run a worker, the REST API and the dashboard, and reload when code changes.
 
-    It needs no credentials and listens on this machine only. Tables in an SQLite file are created
-    and upgraded.
+    It needs no credentials and listens on this machine only. In an SQLite file, it creates or
+    upgrades the tables first.
     """
     if lifeline is None or descriptor is None:
         _supervise(options.app, host, port)

@@ -1,4 +1,4 @@
-"""`geneva dlq`: the dead letters, which are workflows that need an operator."""
+"""`geneva dlq`: list, show, retry or resolve dead letters."""
 
 from __future__ import annotations
 
@@ -134,7 +134,10 @@ def _facts(entry: DeadLetterRecord) -> list[tuple[str, object]]:
 @json_option
 @with_drive
 def retry(drive: Drive, entry_id: str, notes: str | None, actor: str | None, as_json: bool) -> None:
-    """Run the failed step again, or resume the workflow, and resolve the entry. Needs --app."""
+    """Run the failed step again, and resolve the entry. Needs --app.
+
+    If no step has failed, the workflow is resumed.
+    """
     entry = drive.dead_letters.retry(entry_id, actor=actor, notes=notes)
     if as_json:
         print_json(dead_letter_body(entry))
@@ -154,7 +157,7 @@ def retry(drive: Drive, entry_id: str, notes: str | None, actor: str | None, as_
 def resolve(
     drive: Drive, entry_id: str, notes: str | None, actor: str | None, as_json: bool
 ) -> None:
-    """Note that an entry needs no operator any more; its workflow is not changed."""
+    """Mark an entry as dealt with; its workflow does not change."""
     entry = drive.dead_letters.resolve(entry_id, actor=actor, notes=notes)
     if as_json:
         print_json(dead_letter_body(entry))

@@ -36,7 +36,7 @@ def command(
     if not found:
         click.echo("No events are stored. `geneva publish TYPE` publishes one.")
         return
-    table = make_table("Event", "Type", "Key", "Source", "Published", "Expires")
+    table = make_table("Event", "Type", "Key", "Source", "Published (UTC)", "Expires (UTC)")
     for one in found:
         expires = "" if one.expires_at is None else moment(one.expires_at)
         cells = (str(one.number), one.type, one.key or "", one.source)

@@ -1,4 +1,4 @@
-"""`geneva failures`: what fails, in groups that are alike."""
+"""`geneva failures`: failures, in groups of the same type, step and error."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ _STYLES = {
     default="24h",
     show_default=True,
     callback=parsed_by(since),
-    help="How far to look back: a duration, or a moment in UTC. Workflows that stand paused on a "
-    "failure are shown whatever their age.",
+    help="How far to look back: a duration, or a moment in UTC. Workflows that a failure paused "
+    "are always shown.",
 )
 @json_option
 @with_drive
 def command(drive: Drive, since: timedelta | datetime, as_json: bool) -> None:
-    """List what fails, in groups: the failures that need an operator first."""
+    """List failures in groups of the same type, step and error.
+
+    Groups that need an operator come first.
+    """
     groups = drive.failures(since=since)
     if as_json:
         items = [failure_group_body(one) for one in groups]

@@ -38,7 +38,7 @@ _BY_ENDING = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
 
 
 class NoSuchClass(NotFound):
-    """The app has classes, but none of this name."""
+    """None of the app's classes has this name."""
 
     def __init__(self, type_name: str, known: Sequence[str]) -> None:
         self.type_name = type_name
@@ -55,7 +55,7 @@ class NoSuchClass(NotFound):
     "--format",
     "form",
     type=click.Choice(list(_WRITERS)),
-    help="The format. [default: by the ending of --output, else mermaid]",
+    help="The format. [default: that of the extension of --output, else mermaid]",
 )
 @click.option(
     "--output",
@@ -63,7 +63,7 @@ class NoSuchClass(NotFound):
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file.",
 )
-@click.option("--all", "unfolded", is_flag=True, help="Draw every node, even if many are alike.")
+@click.option("--all", "unfolded", is_flag=True, help="Draw every node, even if many are similar.")
 @json_option
 @with_drive
 def command(
@@ -74,10 +74,10 @@ def command(
     unfolded: bool,
     as_json: bool,
 ) -> None:
-    """Draw the graph of a class (needs --app) or document, or of a workflow with its states.
+    """Draw the graph of a class or document, or of a workflow with its states.
 
-    More than 8 nodes that are alike are drawn as one, with a count of each state, and so are the
-    workers of a batch or map. A workflow that follows its class needs --app, too.
+    More than 8 similar nodes are drawn as one, with a count of each state; so are the workers of a
+    batch or map. Classes need --app, and so do their workflows, unless the graph is frozen.
     """
     title, view = _find(drive, target)
     if as_json:
@@ -91,7 +91,7 @@ def command(
 
 
 def _form(asked: str | None, output: Path | None) -> str:
-    """Return the format; refuse a file whose ending names another one."""
+    """Return the format; refuse a file with the extension of another format."""
     ending = output.suffix.lower() if output else ""
     form = asked or _BY_ENDING.get(ending, "mermaid")
     if ending in ("", *_ENDINGS[form]):
@@ -99,7 +99,8 @@ def _form(asked: str | None, output: Path | None) -> str:
     fitting = _ENDINGS[asked] if asked else [one for each in _ENDINGS.values() for one in each]
     files = f"files of --format {asked}" if asked else "files"
     raise click.BadParameter(
-        f"{str(output)!r} has the wrong ending: {files} end in {', '.join(dict.fromkeys(fitting))}",
+        f"{str(output)!r} has the wrong extension: {files} end in "
+        f"{', '.join(dict.fromkeys(fitting))}",
         param_hint="'--output'",
     )
 

@@ -51,7 +51,7 @@ _MOST_ITEMS = 20
 @json_option
 @with_drive
 def command(drive: Drive, workflow_id: str, traceback: bool, as_json: bool) -> None:
-    """Print every attempt of a workflow, and the commands given to it."""
+    """Print every attempt at the steps of a workflow, and the commands of operators."""
     workflow = drive.workflows(Workflow).find(workflow_id)
     executions = workflow.step_executions
     approvals = drive.approvals.of_workflow(workflow.id).all()
@@ -122,7 +122,7 @@ def _print_loops(
 ) -> None:
     for execution in executions:
         where = f"{name_of(execution)}, attempt {execution.attempt_number}"
-        # A batch worker keeps its cursor when it is done.
+        # The cursor of a batch worker stays stored when it is done.
         is_open = not is_done(execution.state, execution.outcome)
         if execution.stored_cursor is not None and is_open:
             console.print()

@@ -30,20 +30,20 @@ def command() -> None:
     "permissions",
     multiple=True,
     metavar="PERMISSION",
-    help=f"What the key may do; repeat it for more. One of {', '.join(Permission)}.",
+    help=f"A permission of the key; repeat it for more. One of {', '.join(Permission)}.",
 )
 @click.option(
     "--role",
     "roles",
     multiple=True,
     metavar="ROLE",
-    help=f"A role whose permissions it has: {', '.join(BUILT_IN_ROLES)}, or one of your own.",
+    help=f"A role of the key: {', '.join(BUILT_IN_ROLES)}, or one of your own.",
 )
 @click.option(
     "--expires",
     metavar="WHEN",
     callback=parsed_by(since),
-    help="When it stops working: a duration such as 90d, or a moment in UTC. [default: never]",
+    help="When the key expires: a duration such as 90d, or a moment in UTC. [default: never]",
 )
 @json_option
 @with_drive
@@ -55,10 +55,14 @@ def create(
     expires: timedelta | datetime | None,
     as_json: bool,
 ) -> None:
-    """Create a key for the program NAME, and print its secret, which is shown only now."""
+    """Create a key for the program NAME, and print its secret.
+
+    The secret is shown only once.
+    """
     if not permissions and not roles:
         raise click.UsageError(
-            "The key could do nothing: name --permission or --role, such as --role operator."
+            "A key without permissions can do nothing: pass --permission or --role, such as "
+            "--role operator."
         )
     expires_at = drive.clock.now() + expires if isinstance(expires, timedelta) else expires
     _print_new(drive.keys.create(name, permissions, roles, expires_at), as_json)
@@ -69,7 +73,7 @@ def _print_new(key: NewApiKey, as_json: bool) -> None:
         print_json(api_key_body(key))
         return
     click.echo(key.secret)
-    # Apart from the secret, so that a shell can capture that alone.
+    # On stderr, so that a shell can capture the secret alone from stdout.
     click.echo(
         f"This is the secret of key {key.id}. It is not stored and will not be shown again.",
         err=True,
@@ -118,12 +122,15 @@ def _state(key: ApiKey, now: datetime) -> str:
     "--overlap",
     metavar="DURATION",
     callback=parsed_by(span),
-    help="How long the former secret still works, such as 24h. [default: not at all]",
+    help="How long the old secret still works, such as 24h. [default: not at all]",
 )
 @json_option
 @with_drive
 def rotate(drive: Drive, key_id: str, overlap: timedelta | None, as_json: bool) -> None:
-    """Replace the secret of a key, and print it; its id, name and rights stay."""
+    """Replace the secret of a key, and print the new one.
+
+    Its id, name, roles and permissions stay the same.
+    """
     _print_new(drive.keys.rotate(key_id, overlap or timedelta(0)), as_json)
 
 
@@ -132,7 +139,7 @@ def rotate(drive: Drive, key_id: str, overlap: timedelta | None, as_json: bool) 
 @json_option
 @with_drive
 def revoke(drive: Drive, key_id: str, as_json: bool) -> None:
-    """Refuse a key from now on."""
+    """Revoke a key: requests with it are refused from now on."""
     key = drive.keys.revoke(key_id)
     if as_json:
         print_json(api_key_body(key))

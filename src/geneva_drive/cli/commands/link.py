@@ -23,7 +23,7 @@ from geneva_drive.drive.views.execution_bodies import approval_body
     callback=parsed_by(parameters.span),
     default="72h",
     show_default=True,
-    help="How long it can be used.",
+    help="How long the address works.",
 )
 @json_option
 @with_drive
@@ -32,8 +32,8 @@ def command(
 ) -> None:
     """Print an address at which one person can decide a request.
 
-    It needs no login. It is dead once the request is decided, delegated, escalated or
-    expired. It needs the setting public_url: from --app, or GENEVA_PUBLIC_URL.
+    The person needs no login. The address stops working once the request is decided, delegated,
+    escalated or expired. It is built from the setting public_url: from --app, or GENEVA_PUBLIC_URL.
     """
     approval = drive.approvals.get(approval_id)
     until = drive.clock.now() + expires_in
@@ -44,7 +44,7 @@ def command(
     click.echo(link)
     # On stderr, so that a script can take the address from stdout.
     click.echo(
-        f"With it, {person} can decide approval {approval.id} until {moment(until)} UTC. Send it "
-        f"only to this person.",
+        f"With this address, {person} can decide approval {approval.id} until {moment(until)} UTC. "
+        f"Send it only to this person.",
         err=True,
     )

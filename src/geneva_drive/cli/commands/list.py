@@ -148,7 +148,7 @@ def _print_table(drive: Drive, query: WorkflowQuery[Any], limit: int) -> None:
         which = "newest" if query.wanted.is_newest_first else "oldest"
         click.echo(
             f"\nThe {which} {len(workflows)} of {total:,}. Filter with --state, --type, "
-            f"--template, --hero or --since, raise --limit, or go on with --cursor "
+            f"--template, --hero or --since, raise --limit, or continue with --cursor "
             f"{workflows[-1].id}."
         )
 
@@ -167,7 +167,7 @@ def _table(rows: list[dict[str, Text]], columns: tuple[str, ...]) -> Table:
 
 
 def _step(workflow: WorkflowHandle[Any]) -> str | None:
-    # In a graph that one node paused, another may be next.
+    # If one node has paused a graph, another node may be the next one.
     return workflow.current_step_name or workflow.paused_step_name or workflow.next_step_name
 
 
@@ -180,7 +180,7 @@ def _result(workflow: WorkflowHandle[Any]) -> str:
 
 
 def _waits(drive: Drive, workflows: Sequence[WorkflowHandle[Any]]) -> dict[Any, str]:
-    """Return who is to decide, by workflow; where a person is, also what an operator holds."""
+    """Return who acts next, by workflow id, if at least one workflow waits for a person."""
     needs = {workflow.id: workflow.needs for workflow in workflows}
     resting = [workflow for workflow in workflows if needs[workflow.id] is Need.PERSON]
     executions = [one for workflow in resting for one in workflow.current_executions]

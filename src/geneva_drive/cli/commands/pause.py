@@ -1,4 +1,4 @@
-"""`geneva pause`: hold a workflow."""
+"""`geneva pause`: pause a workflow."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 @workflow_id_argument
 @workflow_command
 def command(workflow: WorkflowHandle[Any], **audit: str | None) -> None:
-    """Hold a workflow; a running step ends first."""
+    """Pause a workflow; a running step finishes first."""
     workflow.pause(**audit)

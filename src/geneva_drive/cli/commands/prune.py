@@ -38,7 +38,7 @@ def command(drive: Drive, older_than: timedelta | None, as_json: bool) -> None:
 
 @contextmanager
 def _counting() -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how many are deleted: a backlog of years takes minutes."""
+    """Show on a terminal how many are deleted, since a backlog of years takes minutes."""
     deleted = 0
     with Console(stderr=True).status("Looking for old workflows") as status:
 

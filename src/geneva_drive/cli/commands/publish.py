@@ -1,4 +1,4 @@
-"""`geneva publish`: publish an event, and tell what came of it."""
+"""`geneva publish`: publish an event, and print what it started and continued."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST = 10
     "--id", metavar="ID", help="Its id; a second event with the same id and source is ignored."
 )
 @click.option("--source", metavar="NAME", default="cli", show_default=True, help="Who publishes.")
-@click.option("--key", metavar="KEY", help="What it is about, such as the id of an order.")
+@click.option("--key", metavar="KEY", help="What the event is about, such as the id of an order.")
 @click.option(
     "--ttl",
     metavar="DURATION",
     callback=parsed_by(parameters.span),
     default="7d",
     show_default=True,
-    help="How long it counts for waits that begin later.",
+    help="How long it is kept for waits that begin later.",
 )
 @audit_options
 @json_option
@@ -50,9 +50,9 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Publish an event, and print what came of it.
+    """Publish an event, and print which workflows it started and continued.
 
-    Workers run the steps that it lets continue, and start the workflows that it triggers.
+    Workers run the steps that waited for it, and start the workflows that it triggers.
     """
     event = drive.publish(event_type, payload, **options)
     heard = event.heard_by()
@@ -73,11 +73,11 @@ def _lines(event: PublishedEvent, heard: HeardBy) -> Iterator[str]:
     if heard.started:
         yield f"It has started {_named(heard.started)}."
     for name, reason in heard.refused.items():
-        yield f"It starts no {name}: {reason}"
+        yield f"It did not start {name}: {reason}"
     if not heard.continued and not heard.started:
-        yield "Nothing has heard it yet. It counts for waits that begin before it expires."
+        yield "No workflow has heard it yet. It is kept for waits that begin before it expires."
     if heard.near_misses:
-        yield f"With another key, {_named(heard.near_misses)} would have heard it."
+        yield f"Its key is not the one awaited by {_named(heard.near_misses)}."
 
 
 def _named(ids: list[Any]) -> str:

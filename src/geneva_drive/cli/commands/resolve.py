@@ -16,5 +16,5 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 @step_argument
 @workflow_command
 def command(workflow: WorkflowHandle[Any], step: str, **audit: str | None) -> None:
-    """Count a failed step as done: a person did its work. Needs --app."""
+    """Count a failed step as done, because a person did its work. Needs --app."""
     workflow.resolve_manually(step, **audit)

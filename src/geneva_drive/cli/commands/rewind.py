@@ -20,8 +20,8 @@ from geneva_drive.serialization import typed_json
 @click.option(
     "--to",
     metavar="CURSOR",
-    help="Continue after this cursor instead of at the start. JSON, such as 42 or "
-    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; anything else is taken as text.',
+    help="Continue after this cursor, instead of from the start. JSON, such as 42, "
+    '[1, "x"] or {"$type": "date", "value": "2024-01-31"}; anything else is a string.',
 )
 @workflow_command
 def command(workflow: WorkflowHandle[Any], step: str, to: str | None, **audit: str | None) -> str:

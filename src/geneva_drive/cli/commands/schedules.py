@@ -1,4 +1,4 @@
-"""`geneva schedules`: list the schedules, or pause, resume, run or look at one."""
+"""`geneva schedules`: list the schedules, or pause, resume, run or inspect one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _type_argument = click.argument("type_name", metavar="TYPE", shell_complete=sche
 @json_option
 @with_drive_options
 def command(options: DriveOptions, as_json: bool) -> None:
-    """List the schedules; or pause, resume, run or look at one."""
+    """List the schedules; or pause, resume, run or inspect one."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     schedules = options.drive().schedules.list()
@@ -95,7 +95,7 @@ def _state(schedule: Schedule) -> Text:
 @json_option
 @with_drive
 def pause(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> None:
-    """Start no workflows of a schedule until it is resumed; what is due meanwhile is skipped."""
+    """Pause a schedule; runs that fall due meanwhile are skipped."""
     _show(drive.schedules.pause(type_name, **why), as_json)
 
 
@@ -122,7 +122,7 @@ def _show(schedule: Schedule, as_json: bool) -> None:
 @json_option
 @with_drive
 def run(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> None:
-    """Run a schedule now, as its overlap allows. Needs --app."""
+    """Run a schedule now, if its overlap setting allows it. Needs --app."""
     ran = drive.schedules.run_now(type_name, **why)
     if as_json:
         print_json(schedule_run_body(ran))
@@ -137,7 +137,7 @@ def run(drive: Drive, /, type_name: str, as_json: bool, **why: str | None) -> No
     type=click.IntRange(1, 1000),
     default=5,
     show_default=True,
-    help="How many moments to print.",
+    help="How many runs to print.",
 )
 @json_option
 @with_drive
@@ -159,7 +159,10 @@ def next_moments(drive: Drive, type_name: str, count: int, as_json: bool) -> Non
 @json_option
 @with_drive
 def runs(drive: Drive, type_name: str, limit: int | None, as_json: bool) -> None:
-    """List the runs of a schedule, the newest first, with why one was skipped."""
+    """List the runs of a schedule, the newest first.
+
+    Skipped runs are listed with the reason.
+    """
     if as_json:
         found = drive.schedules.runs(type_name, limit)
         print_json({"items": [schedule_run_body(one) for one in found], "next_cursor": None})
@@ -168,7 +171,7 @@ def runs(drive: Drive, type_name: str, limit: int | None, as_json: bool) -> None
     if not found:
         click.echo("It has not run yet.")
         return
-    table = make_table("At (UTC)", "What became of it", "By")
+    table = make_table("At (UTC)", "Result", "By")
     for one in found:
         by = (one.actor or "hand") if one.is_manual else "schedule"
         table.add_row(moment(one.at), _fate(one), plain(by))

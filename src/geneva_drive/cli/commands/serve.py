@@ -48,8 +48,8 @@ class CannotListen(InvalidInput):
 def command(options: DriveOptions, host: str, port: int, log_level: str) -> None:
     """Serve the dashboard and the REST API until SIGTERM or Ctrl-C.
 
-    Decision links and callbacks are served too. With --app, workflows of its classes can be
-    started, and data of forms can be checked. Workers are processes of their own: `geneva worker`.
+    It also serves decision links and callbacks. With --app, it can start workflows of your classes
+    and check the data of forms. It runs no steps: start `geneva worker` for that.
     """
     drive = options.drive()
     log_to_stderr(log_level)
@@ -96,12 +96,12 @@ def _has_credentials(drive: Drive) -> bool:
 def _address_without_credentials(host: str) -> str:
     """Print how to create the first key; return the loopback address to listen at until then."""
     click.echo(
-        "There is no API key yet, so every request is answered with 401. Make one:\n"
+        "There is no API key yet, so every request is answered with 401. Create one:\n"
         "    geneva keys create NAME --role admin"
     )
     if is_loopback(host):
         return host
     click.echo(
-        f"It listens at {LOOPBACK} instead of {host} until then: make a key and start it again."
+        f"Until then, it listens at {LOOPBACK} instead of {host}: create a key, then restart it."
     )
     return LOOPBACK

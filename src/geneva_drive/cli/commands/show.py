@@ -48,7 +48,7 @@ _MOST_CHILDREN = 10
 @click.command("show")
 @workflow_id_argument
 @click.option("--failed-items", is_flag=True, help="List the items that loops have skipped.")
-@click.option("--what-if", is_flag=True, help="List the commands that are possible now.")
+@click.option("--what-if", is_flag=True, help="List possible commands and their effects.")
 @click.option("--csv", "as_csv", is_flag=True, help="With --failed-items: print CSV.")
 @json_option
 @with_drive
@@ -62,14 +62,14 @@ def command(
 ) -> None:
     """Show one workflow in detail, or the items that failed in it.
 
-    With --what-if, each command that is possible now is shown with what it would do.
+    --what-if lists the commands that are possible now, and what each would do.
 
-    Of a batch or map with more than 20 workers, those that failed or are running are listed.
+    If a batch or map has more than 20 workers, only those that failed or are running are listed.
     """
     if as_csv and (as_json or not failed_items):
-        raise click.UsageError("--csv goes with --failed-items, and not with --json.")
+        raise click.UsageError("--csv needs --failed-items, and cannot be used with --json.")
     if what_if and failed_items:
-        raise click.UsageError("--what-if and --failed-items exclude each other.")
+        raise click.UsageError("--what-if and --failed-items cannot be used together.")
     workflow = drive.workflows(Workflow).find(workflow_id)
     if failed_items:
         _show_failed_items(workflow, as_csv=as_csv, as_json=as_json)

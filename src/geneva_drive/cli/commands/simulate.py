@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "events",
     metavar="TYPE=JSON",
     multiple=True,
-    help="An event with its payload, of any key; TYPE alone for one without payload.",
+    help="An event with its payload, which matches any key; TYPE alone for no payload.",
 )
 @json_option
 def command(
@@ -56,7 +56,7 @@ def command(
     events: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Print the steps that a workflow document takes, and those that no given case reaches.
+    """Print the steps that a workflow document takes, and those it does not reach.
 
     It needs no database and has no effects: actions other than `set` are only listed. Every case
     has the same decisions and events. If the document has faults, it lists them and exits with 6.

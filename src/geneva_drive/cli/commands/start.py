@@ -15,18 +15,20 @@ from geneva_drive.drive.drive import Drive
 
 @click.command("start")
 @click.argument("name", metavar="NAME")
-@click.option("--version", metavar="VERSION", help="Of a document. [default: the latest deployed]")
+@click.option(
+    "--version", metavar="VERSION", help="The version of a document. [default: the latest deployed]"
+)
 @click.option(
     "--context",
     metavar="JSON",
     callback=parsed_by(parameters.json_object),
-    help="What it starts with, as a JSON object.",
+    help="The context of the workflow, as a JSON object.",
 )
 @click.option(
     "--hero",
     metavar="TYPE/ID",
     callback=parsed_by(parameters.hero),
-    help="The record that it is about, such as User/42.",
+    help="The record that the workflow is about, such as User/42.",
 )
 @click.option(
     "--idempotency-key",
@@ -37,7 +39,7 @@ from geneva_drive.drive.drive import Drive
 @json_option
 @with_drive
 def command(drive: Drive, /, name: str, version: str | None, as_json: bool, **options: Any) -> None:
-    """Start a workflow of a document, or of a class of --app.
+    """Start a workflow from a document, or from a class of --app.
 
     Workers run it. The context must fit the `input` of the document.
     """

@@ -28,7 +28,7 @@ _REST_SECONDS = 0.25
 def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
     """Watch a workflow live until it has ended or needs an operator.
 
-    In a pipe it prints a line for each change, with --json one of JSON.
+    In a pipe it prints a line for each change; with --json, a line of JSON.
     """
     observer = WorkflowObserver(drive, workflow_id)
     view = views.JsonView() if as_json else views.for_console(make_console())
@@ -39,9 +39,9 @@ def command(drive: Drive, workflow_id: str, as_json: bool) -> None:
 def watch(observer: WorkflowObserver, view: View, stop_if_asked: Callable[[], None]) -> None:
     with view if isinstance(view, Screen) else nullcontext():
         while True:
-            sight = observer.look()
-            view.show(sight)
-            if sight.is_last:
+            watched = observer.look()
+            view.show(watched)
+            if watched.is_last:
                 return
             rest()
             stop_if_asked()

@@ -35,8 +35,8 @@ class NothingToServe(InvalidInput):
     def __init__(self, app: str | None) -> None:
         self.app = app
         super().__init__(
-            f"The app {app!r} imports no workflow class, so a worker has nothing to run. Import "
-            f"the modules that define your workflows there."
+            f"The app {app!r} imports no workflow class, so a worker has nothing to run. In this "
+            f"module, import those that define your workflows."
             if app
             else "A worker needs your code. Name the module that imports your workflow classes "
             "with --app package.module or GENEVA_APP."
@@ -56,7 +56,7 @@ class NothingToServe(InvalidInput):
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many worker processes, each with this concurrency; a dead one is replaced.",
+    help="How many worker processes to run, each with this concurrency. Dead ones are replaced.",
 )
 @log_level_option
 @click.option("--lifeline", type=int, hidden=True, help="Set by the supervisor.")
@@ -71,8 +71,8 @@ def command(
 ) -> None:
     """Run the steps of the app's workflow classes until SIGTERM or Ctrl-C.
 
-    The first signal lets running steps end, for at most the setting drain_timeout; the second
-    kills the worker. Another worker takes over steps that did not end.
+    After the first signal, running steps may finish within the setting drain_timeout; the second
+    signal kills the worker. Another worker takes over steps that did not finish.
     """
     if processes > 1 and lifeline is None:
         _supervise(processes, log_level)
@@ -95,16 +95,16 @@ def command(
 
 
 def _has_documents(drive: Drive) -> bool:
-    """True if there are documents, which need no code of the user."""
+    """True if documents are deployed, which a worker can run without any class."""
     store = drive.store
     return bool(store.read(store.definitions.names))
 
 
 def _collect_garbage_less() -> None:
-    """Run the garbage collector less often, and not over what the app has loaded.
+    """Run the garbage collector less often, and exclude the objects that the app has loaded.
 
-    With Python's defaults, a busy worker spends a sixth of its time in the collector. The settings
-    of an app that changed them stay.
+    With Python's defaults, a busy worker spends a sixth of its time in the collector. If the app
+    has changed the thresholds, they stay.
     """
     if gc.get_threshold() == _DEFAULT_THRESHOLDS:
         gc.collect()
@@ -123,7 +123,7 @@ def _supervise(processes: int, log_level: str) -> None:
 
 
 def _make_stop(drive: Drive, worker: Worker, *, is_supervised: bool) -> PoliteStop:
-    grace = f"running steps have {describe(drive.settings.drain_timeout)} to end."
+    grace = f"running steps have {describe(drive.settings.drain_timeout)} to finish."
     notice = (
         f"Worker {worker.identity.name} is stopping: {grace}"
         if is_supervised
@@ -156,7 +156,7 @@ def _start_line(drive: Drive, worker: Worker, concurrency: int) -> str:
 
 
 def _restart(drive: Drive) -> None:
-    """Replace this process by a new one, to get rid of the threads that hang."""
+    """Replace this process with a new one, to get rid of hanging threads."""
     logger.warning("Too many steps hang past their timeout; the worker restarts")
     drive.close()
     sys.stdout.flush()

@@ -1,10 +1,9 @@
-"""`geneva demo`: stories told by real worker processes on one SQLite file.
+"""`geneva demo`: stories played by real worker processes on one SQLite file.
 
-`workflows` is the application as a user would write it. `story`, `batch_story` and `event_story`
-are what happens to it; `main` lists them by name.
-`observer` reads the database, which is the only source of what is shown: `changes` and `frame` show
-it while the story runs, beside the code (`listing`), and `promises` checks at the end what was
-promised.
+`workflows` is the app as a user would write it. `story`, `batch_story` and `event_story` are what
+happens to it; `main` lists them by name. `json_story` and `showroom` have workflows of their own.
+`observer` reads the database; nothing is shown that is not stored there. `changes` and `frame` show
+it while the story runs, beside the code (`code_listing`); at the end, `promises` checks it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def run_demo(console: Console, story: str = "shop") -> int:
         from geneva_drive.cli.demo import json_story
 
         return json_story.main(console)
-    # Imported late: the demo's workflow classes would occupy their names in every `geneva` process.
+    # Imported late, so that the demo's workflow classes take no names in other `geneva` commands.
     from geneva_drive.cli.demo.main import main
 
     return main(console, story)

@@ -1,4 +1,4 @@
-"""A batch whose worker process is killed, and of which one worker fails and is reset."""
+"""The story of a batch: a process is killed, and a batch worker fails and is reset."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def tell(run: DemoRun) -> list[Kill]:
 def _kill(run: DemoRun) -> Kill:
     run.say(
         f"1. {shop.BATCH_ROWS:,} rows in five parts",
-        "A batch divides the rows of a bank's statement. Four workers of it run at once, and every "
-        "100 rows each saves a checkpoint. One of the processes is about to be killed ...",
+        "A batch divides the rows of a bank statement. Four of its workers run at once, and each "
+        "saves a checkpoint every 100 rows. One of the processes is about to be killed ...",
         shop.Reconcile,
     )
     with Session(run.drive.engine) as session, session.begin():
@@ -58,7 +58,7 @@ def _repair(run: DemoRun) -> None:
     run.say(
         "2. A part that fails",
         "A row is damaged, so one worker fails. The batch isolates it: all others finish, and the "
-        "workflow pauses before it adds them up. An operator looks at it ...",
+        "workflow pauses before it adds up their sums. An operator looks at it ...",
     )
     [paused] = run.play(lambda now: bool(now.paused), at_least=2.5).paused
     with Session(run.drive.engine) as session, session.begin():
@@ -68,7 +68,7 @@ def _repair(run: DemoRun) -> None:
     workflow.reset_for_retry(failed, actor=_OPERATOR, reason="row repaired")
     run.say(
         "2. ... repairs the row, and resets that worker",
-        "It continues from its checkpoint. The parts that are done stay done.",
+        "It continues from its checkpoint. The finished parts do not run again.",
     )
     run.play(lambda now: now.has_ended, at_least=2.5)
 

@@ -1,4 +1,4 @@
-"""Orders that events start, and that wait for their payment, also while no worker runs."""
+"""The story of events: they start orders, and pay for them, even while no worker runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tell(run: DemoRun) -> list[Kill]:
     _pay_without_workers(run, mug)
     run.say(
         "4. A payment that does not come",
-        "The canvas is not paid. After 12 days its wait times out, and its customer is reminded.",
+        "The canvas is not paid for. After 12 days, the wait times out, and a reminder is sent.",
     )
     run.play(lambda now: now.has_ended, at_least=3)
     story.end(run)
@@ -41,8 +41,8 @@ def _place(run: DemoRun) -> list[str]:
     run.say(
         "1. Events that start workflows",
         "Three orders are placed. Each is published as an event, which commits with the order and "
-        "starts one workflow. It sends an invoice, and waits for its payment as a row: no thread, "
-        "no worker, no polling.",
+        "starts one workflow. It sends an invoice, and waits for the payment as a row in the "
+        "database: no thread, no worker, no polling.",
         shop.PaidOrder,
     )
     orders = [place(run.drive, name) for name in ("prints", "canvas", "mug")]
@@ -53,8 +53,8 @@ def _place(run: DemoRun) -> list[str]:
 def _pay(run: DemoRun, order: str) -> None:
     run.say(
         "2. A payment that is reported twice",
-        "The bank publishes it with a key, which finds the order that waits. Then the bank does "
-        "what webhooks do: it sends the same event again.",
+        "The bank publishes it with the key of the order that waits. Then it does what webhooks "
+        "do: it sends the same event again.",
     )
     _report_payment(run, order)
     run.play(lambda now: _shipped(now) == 1, at_least=1.5)
@@ -65,8 +65,8 @@ def _pay(run: DemoRun, order: str) -> None:
 def _pay_without_workers(run: DemoRun, order: str) -> None:
     run.say(
         "3. Payments while no worker runs",
-        "Both workers are killed. Meanwhile the mug is paid, and a calendar is ordered and paid: "
-        "its payment is there before anything waits for it.",
+        "Both workers are killed. Meanwhile the mug is paid for, and so is a calendar, ordered a "
+        "moment ago: its payment is there before its workflow waits.",
     )
     for label in ("A", "B"):
         run.kill_worker(lambda now, label=label: label if label in now.leases else None)  # type: ignore[misc]
@@ -75,7 +75,7 @@ def _pay_without_workers(run: DemoRun, order: str) -> None:
     run.play(lambda now: not now.running, at_least=3)
     run.say(
         "3. ... are not lost",
-        "A new worker starts. It finds the events in the database: the mug goes on, and the "
+        "A new worker starts. It finds the events in the database: the mug is shipped, and the "
         "calendar does not even have to wait.",
     )
     run.start_worker("C")

@@ -31,7 +31,7 @@ _LOG_SHARE = 8  # one line in eight, at least, is left to the log
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """What the story tells, and the code that runs meanwhile."""
+    """A part of the story: its title, its text, and the code that runs meanwhile."""
 
     title: str = ""
     text: str = ""
@@ -100,7 +100,7 @@ def _left_out(
     if len(workflows) <= room:
         return frozenset()
     by_interest = sorted(workflows, key=lambda one: (one.type == workflow_type, one.created_at))
-    # One more, because the line that counts them takes a line as well.
+    # One more, for the line that counts them.
     return frozenset(one.id for one in by_interest[: len(workflows) - room + 1])
 
 
@@ -173,7 +173,7 @@ def batch_bars(scene: Scene, workers: Sequence[gd.StepExecution]) -> Table:
     for worker in workers:
         progress, style = worker.progress, _style(worker, scene)
         if progress and progress.total and worker.completed_at:
-            progress = replace(progress, done=progress.total)  # the last part saves no checkpoint
+            progress = replace(progress, done=progress.total)  # its last rows save no checkpoint
         done = (progress.fraction or 0.0) if progress else 0.0
         bar = ProgressBar(total=1.0, completed=done, width=_BAR_WIDTH, complete_style=style)
         where = f"worker {scene.snapshot.label_of(worker)}" if worker.worker_id else ""

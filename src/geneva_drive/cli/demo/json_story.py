@@ -66,13 +66,13 @@ def _tell(console: Console, drive: gd.Drive) -> int:
     _until(lambda: not small.reload().is_ongoing)
     _show(console, small)
 
-    _say(console, "3. An order of 15,000 waits for a person", "It pauses, as a row: no thread.")
+    _say(console, "3. An order of 15,000 waits for a person", "It pauses, and holds no thread.")
     large = drive.start("order_approval", context={"order": {"total": 15000}})
     _until(lambda: large.reload().state is gd.WorkflowState.PAUSED)
     console.print(headline(large))
     console.print(plain(large.why()))
 
-    _say(console, "4. The sales manager approves", "The workflow continues behind the request.")
+    _say(console, "4. The sales manager approves", "The workflow continues with its next step.")
     for request in drive.approvals.pending():
         request.approve(by="ann", comment="A good customer")
     _until(lambda: not large.reload().is_ongoing)
@@ -80,7 +80,7 @@ def _tell(console: Console, drive: gd.Drive) -> int:
 
     kept = (small.result, large.result) == ("allowed", "allowed")
     console.print()
-    console.print("Both orders were allowed." if kept else "This is not as promised.")
+    console.print("Both orders were allowed." if kept else "One of the orders was not allowed.")
     return 0 if kept else 1
 
 

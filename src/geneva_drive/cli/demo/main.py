@@ -31,7 +31,7 @@ from geneva_drive.errors import GenevaDriveError
 
 _SMALLEST_WIDTH = 80
 _SMALLEST_HEIGHT = 24
-# A short lease: a killed worker's steps are recovered within seconds, as the story needs it.
+# The lease is short, so that the steps of a killed worker are recovered within seconds.
 _SETTINGS = {
     "table_prefix": "geneva_drive_",
     "lease": "2.2s",
@@ -45,7 +45,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What is told, what it promises, and the commands that show more of its workflows."""
+    """A story, the check of its promises, and the commands that show more of its workflows."""
 
     tell: Callable[[DemoRun], list[Kill]]
     check: Callable[[gd.Drive, Snapshot, Sequence[Kill]], list[Promise]]

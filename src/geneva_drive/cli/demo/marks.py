@@ -1,4 +1,4 @@
-"""The symbols that stand for the states of steps, and their legend."""
+"""The symbols of the states of steps, and their legend."""
 
 from __future__ import annotations
 

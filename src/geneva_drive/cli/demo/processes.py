@@ -46,7 +46,7 @@ class WorkerProcesses:
         self._folder = folder
         self.log = folder / "workers.log"
         self._lifeline = Lifeline()
-        # Without the user's own settings: above all, their database stays untouched.
+        # Leave out the user's own settings, so that above all their database stays untouched.
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith("GENEVA_")}
         given = {**settings, "database_url": database_url, "app": _APP}
         self._environment |= {f"GENEVA_{name.upper()}": value for name, value in given.items()}
@@ -74,7 +74,7 @@ class WorkerProcesses:
 
     @contextmanager
     def stopped(self, label: str) -> Iterator[WorkerProcess]:
-        """Stop a worker for the length of the block, unless it is killed inside."""
+        """Suspend a worker for the length of the block, unless it is killed inside."""
         [worker] = [worker for worker in self.all if worker.label == label]
         worker.process.send_signal(signal.SIGSTOP)
         os.waitpid(worker.pid, os.WUNTRACED)  # the signal takes effect a little later

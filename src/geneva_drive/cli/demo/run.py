@@ -1,4 +1,4 @@
-"""What the story can do: start and kill workers, and show the database until it may go on."""
+"""The actions of a story: start and kill workers, and show the database until it may continue."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MOST_SECONDS = 600  # on a busy machine, the story may take minutes
 
 
 class DemoFailed(Exception):
-    """The story cannot go on; the message says why."""
+    """The story cannot continue; the message says why."""
 
 
 class DemoRun:
-    """One run of the demo: its database, its workers, and where it is shown."""
+    """One run of the demo: its database, its workers, and its screen."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class DemoRun:
         self._last: Snapshot | None = None
 
     def say(self, title: str, text: str, code: Code | None = None) -> None:
-        """Begin a chapter; without `code`, that of the chapter before stays on the screen."""
+        """Begin a chapter; without `code`, the code of the last chapter stays on the screen."""
         self._chapter = Chapter(title, text, code or self._chapter.code)
         self._console.print(Text(f"\n{title}", "bold"))
         if self._screen is None:
@@ -97,7 +97,7 @@ class DemoRun:
         self._meanwhile = act
 
     def play(self, until: Callable[[Snapshot], bool], *, at_least: float = 0.0) -> Snapshot:
-        """Show the database until the condition holds, and `at_least` for a person to read."""
+        """Show the database until the condition holds, and for `at_least` seconds, to be read."""
         earliest = time.monotonic() + (at_least if self._screen else 0)
         while True:
             snapshot = self.look()
@@ -123,4 +123,4 @@ class DemoRun:
                 f"Worker {ended.label} ended by itself, with exit code {ended.process.returncode}."
             )
         if time.monotonic() > self._give_up_at:
-            raise DemoFailed(f"It has not ended within {_MOST_SECONDS // 60} minutes.")
+            raise DemoFailed(f"It did not end within {_MOST_SECONDS // 60} minutes.")

@@ -30,7 +30,7 @@ class WorkflowSnapshot:
     executions: tuple[gd.StepExecution, ...]
     created_at: datetime
     finished_at: datetime | None
-    request: gd.Approval | None = None  # that waits for a decision
+    request: gd.Approval | None = None  # waits for a decision
     event_wait: EventWaitRecord | None = None
     audit_entries: tuple[AuditRecord, ...] = ()
 

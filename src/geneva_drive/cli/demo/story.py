@@ -128,7 +128,7 @@ def _ask(run: DemoRun) -> None:
 
 
 def _answer_for_the_director(now: Snapshot) -> None:
-    """Approve what was escalated a day ago: the calendar, in whichever chapter that is."""
+    """Approve what was escalated a day ago: the calendar, whichever chapter is running."""
     for one in now.workflows:
         escalated_at = (e.at for e in one.audit_entries if e.command == "escalate")
         if one.request is not None and any(now.at - at > shop.DAY for at in escalated_at):

@@ -1,4 +1,4 @@
-"""A shop that prints photos: the demo's application, written as yours would be."""
+"""A shop that prints photos: the demo's app, written as you would write yours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The child process of `geneva dev`: it works and serves until it is stopped."""
+"""The child process of `geneva dev`: a worker and a server, until it is stopped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def work_and_serve(
 ) -> None:
     """Run a worker, and serve on the inherited socket; return after a signal."""
     _migrate(drive)
-    log_to_stderr(log_level)  # after the migration, of which Alembic logs every detail
+    log_to_stderr(log_level)  # after the migration, because Alembic logs every detail
     _ = drive.environment  # checks the tables
     worker = drive.worker(concurrency=concurrency)
     server = _make_server(drive, log_level)
@@ -52,7 +52,7 @@ def work_and_serve(
 
 
 def _migrate(drive: Drive) -> None:
-    """Create or upgrade the tables of a file; those of a server belong to more people."""
+    """Create or upgrade the tables in a file; a server may be shared, so its tables stay."""
     if drive.engine.dialect.name != "sqlite":
         return
     before, after = drive.migrate()
@@ -81,6 +81,6 @@ def _start_line(drive: Drive, worker: Worker) -> str:
         served.append("dynamic workflows")
     classes = (
         ", ".join(served)
-        or "JSON workflows, and no class; name the module that imports them: --app"
+        or "only JSON workflows; to serve your classes, name the module that imports them: --app"
     )
     return f"The worker on {drive.database_url} serves {classes}."

@@ -1,4 +1,4 @@
-"""Access without credentials, for requests of this machine to this machine only."""
+"""Access without credentials, only for requests from this machine to this machine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PERSON = "local"
 class LocalNamesOnly:
     """Refuses requests that name another host.
 
-    A page of another site can point its own name to 127.0.0.1. Its requests would come from this
-    machine, but they name that site.
+    A site can point its own name to 127.0.0.1 (DNS rebinding). Requests of its pages then come from
+    this machine, but they name that site.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,7 +37,8 @@ class LocalNamesOnly:
 def _refusal(host: str) -> PlainTextResponse:
     return PlainTextResponse(
         f"geneva dev asks for no credentials, so it answers only at names of this machine "
-        f"(localhost, 127.0.0.1), not at {host!r}. For others: geneva serve, with API keys.\n",
+        f"(localhost, 127.0.0.1), not at {host!r}. For other machines, use geneva serve with API "
+        f"keys.\n",
         403,
     )
 

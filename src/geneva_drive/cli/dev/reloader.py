@@ -25,11 +25,11 @@ from geneva_drive.cli.processes.signals import stop_signals
 from geneva_drive.cli.processes.supervisor import describe_status, restart_delay
 from geneva_drive.durations import describe
 
-_LOOK_EVERY = 0.3  # seconds
-_SHARE_OF_LOOKING = 10  # a look at very many files takes at most a tenth of the time
-# The child's errors that only a change of the code can mend.
+_SCAN_EVERY = 0.3  # seconds
+_PAUSE_PER_SCAN = 10  # so that scanning very many files takes at most a tenth of the time
+# The child's exit codes that call for a change of the code.
 _FAULTS_OF_CODE = (ExitCode.USAGE, ExitCode.UNEXPECTED)
-_FORCED_AFTER = 15.0  # seconds in which a child must stop
+_KILLED_AFTER = 15.0  # seconds that a child has to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Reloader:
             if paths := changed(seen, now):
                 self._messages.put(_Changed(paths))
             seen = now
-            pause.wait(max(_LOOK_EVERY, (time.monotonic() - began) * _SHARE_OF_LOOKING))
+            pause.wait(max(_SCAN_EVERY, (time.monotonic() - began) * _PAUSE_PER_SCAN))
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's signature
         self._messages.put(_Signalled(number))
@@ -169,7 +169,7 @@ class Reloader:
             self._is_reloading = False
             self._start()
         elif status in _FAULTS_OF_CODE:
-            click.echo("Waiting for a change of the code ...")
+            click.echo("Waiting for a change to the code ...")
         elif status == ExitCode.OK:
             self._start()  # the child asked for it
         else:
@@ -192,7 +192,7 @@ class Reloader:
     def _terminate(self, child: subprocess.Popen[bytes]) -> None:
         child.terminate()
         # Steps that hang, or code that ignores the signal, must not hold up the developer.
-        timer = threading.Timer(_FORCED_AFTER, child.kill)
+        timer = threading.Timer(_KILLED_AFTER, child.kill)
         timer.daemon = True
         timer.start()
 

@@ -27,7 +27,7 @@ def roots_of(app: str | None, folder: Path) -> list[Path]:
 
 
 def read_stamps(roots: Iterable[Path]) -> Stamps:
-    """Return the stamp of each Python file; hidden folders and environments are left out."""
+    """Return the stamp of each Python file outside hidden folders and virtual environments."""
     stamps: dict[Path, tuple[int, int]] = {}
     for root in roots:
         for path in _python_files(root):

@@ -1,1 +1,1 @@
-"""Documents as the commands read and print them."""
+"""What commands print about workflow documents."""

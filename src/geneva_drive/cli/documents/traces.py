@@ -66,7 +66,7 @@ def _end(document: Document, trace: Trace) -> RenderableType:
         words.append(plain(trace.reason))
     for way in _ways_on(document, trace):
         words.append("\n")
-        words.append(f"Go on with {way}", "dim")
+        words.append(f"Continue with {way}", "dim")
     return words
 
 

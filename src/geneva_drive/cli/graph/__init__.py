@@ -1,5 +1,5 @@
 """Pictures of graphs, for `geneva graph` and `geneva show`.
 
-`mermaid.py`, `dot.py` and `svg.py` write the picture that `drive/graph` makes of a graph;
-`tables.py` lists the nodes as a table.
+`mermaid.py`, `dot.py` and `svg.py` write a `Picture`, which `drive/graph` makes from a graph;
+`tables.py` lists the nodes in a table.
 """

@@ -21,7 +21,7 @@ _MOST_ROWS = 30
 
 
 def nodes_by_level(view: GraphView, now: datetime) -> RenderableType:
-    """Return a table of the nodes; if there are too many, nodes that are alike share a line."""
+    """Return a table of the nodes; if there are too many, similar nodes share a line."""
     groups = single_nodes(view.graph)
     if len(groups) > _MOST_ROWS:
         groups = view.folded

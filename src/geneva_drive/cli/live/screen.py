@@ -1,4 +1,4 @@
-"""A terminal that is redrawn at each look at the database."""
+"""A terminal that is redrawn each time the database was read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_redrawable(console: Console) -> bool:
 
 
 class Screen(Live, Generic[T]):
-    """Redraws the same lines of the terminal at each look; the last ones stay, unless passing."""
+    """Redraws the same lines of the terminal; the last frame stays there, unless `is_passing`."""
 
     def __init__(
         self,
@@ -30,5 +30,5 @@ class Screen(Live, Generic[T]):
         )
         self._draw = draw
 
-    def show(self, look: T) -> None:
-        self.update(self._draw(self.console, look), refresh=True)
+    def show(self, scene: T) -> None:
+        self.update(self._draw(self.console, scene), refresh=True)

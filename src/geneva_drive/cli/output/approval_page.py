@@ -1,4 +1,4 @@
-"""One request for approval as a whole."""
+"""The page of one request for approval."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def approval_headline(approval: Approval) -> Text:
 
 
 def approval_page(console: Console, drive: Drive, approval: Approval) -> Iterator[RenderableType]:
-    """Yield the parts of the page, from what is asked to what was done."""
+    """Yield the parts of the page, from the question to its effects."""
     view = next(iter(views_of(drive, [approval])), None)
     if view is None:
         raise ApprovalNotFound(approval.id)
@@ -47,7 +47,7 @@ def approval_page(console: Console, drive: Drive, approval: Approval) -> Iterato
     yield Text()
     yield _details(view, drive.clock.now())
     yield from _values(("Fact", "Value"), approval.stored_facts)
-    yield from _values(("Field", "Begins with"), approval.stored_initial)
+    yield from _values(("Field", "Initial value"), approval.stored_initial)
     yield from _votes(approval.votes)
     if history := approval.history:
         yield Text()

@@ -32,7 +32,7 @@ _LONGEST_NAMES = 30
 
 
 def approval_rows(views: Sequence[ApprovalView], now: datetime) -> Iterator[tuple[str, str]]:
-    """Yield a label and a few lines for each request: what, of whom, its state, the votes."""
+    """Yield a label and a few lines for each request: question, people, state and votes."""
     for view in views:
         yield f"Approval {view.approval.id}", "\n".join(_lines(view, now))
 
@@ -58,7 +58,7 @@ def _until(view: ApprovalView, now: datetime) -> str:
 
 
 def requests_table(console: Console, views: Sequence[ApprovalView]) -> Table:
-    """Return who was asked what and when, and how it ended, in the width of the console."""
+    """Return a table of the requests that fits the width of the console."""
     return first_that_fits(console, _tables(views))
 
 

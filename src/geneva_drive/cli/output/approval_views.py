@@ -18,7 +18,7 @@ _BATCH = 500  # databases limit the values in one statement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalView:
-    """A request, what it knows of each person, and the workflow that made it."""
+    """A request with its votes and delegates, and the workflow that made it."""
 
     approval: Approval
     people: tuple[PersonRecord, ...]
@@ -30,11 +30,11 @@ class ApprovalView:
 
     @property
     def deciders(self) -> list[str]:
-        """The role that is asked, and the people who are asked by name."""
+        """The role and the people who are asked to decide."""
         approval = self.approval
         asked = [] if approval.role is None else [f"role {approval.role}"]
         if not self.is_pending:
-            # The end of a request clears who was to decide it; only the named approvers are left.
+            # When a request ends, its people are no longer assigned; the named approvers stay.
             return [*asked, *approval.approvers]
         standing = {one.person: one.is_assigned for one in self.people}
         named = [person for person in approval.approvers if standing.get(person)]
@@ -43,7 +43,7 @@ class ApprovalView:
 
     @property
     def approve_count(self) -> int:
-        """The votes for the approving choice that has most of them."""
+        """The number of votes for the approving choice that has the most."""
         counts = [self._count(one) for one in self.approval.choices if one != REJECT]
         return max(counts, default=0)
 
@@ -56,7 +56,7 @@ class ApprovalView:
 
 
 def views_of(drive: Drive, approvals: Sequence[Approval]) -> list[ApprovalView]:
-    """Read people and workflows with two queries for each few hundred requests."""
+    """Read the people and workflows of requests, with two queries for each few hundred."""
     starts = range(0, len(approvals), _BATCH)
     return [view for start in starts for view in _views(drive, approvals[start : start + _BATCH])]
 
@@ -79,7 +79,7 @@ def _views(drive: Drive, approvals: Sequence[Approval]) -> Iterator[ApprovalView
         owners = list({one.workflow_id for one in approvals})
         workflows = store.workflows.get_many(connection, owners)
     for one in approvals:
-        # A workflow that was deleted since then has taken its requests with it.
+        # The workflow, and with it the request, may have been deleted in the meantime.
         if one.workflow_id in workflows:
             yield ApprovalView(
                 approval=one,

@@ -1,4 +1,4 @@
-"""Requests for approval in words: what is asked, of whom, since when and until when."""
+"""Words for requests for approval: the question, the people, the votes and the deadline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BREAKS = ("softbreak", "hardbreak")
 
 
 def title_line(approval: Approval) -> str:
-    """Return the first line of what is asked, without the marks of Markdown.
+    """Return the first line of the question, without Markdown.
 
     An approval without `ask` has only the name of its step.
     """
@@ -67,7 +67,7 @@ def vote_words(view: ApprovalView, noun: str = "") -> str:
 
 
 def state_words(view: ApprovalView) -> str:
-    """Return how a request stands, as in "pending, 1 of 2 votes" or "approved by ann"."""
+    """Return the state of a request, as in "pending, 1 of 2 votes" or "approved by ann"."""
     approval = view.approval
     if view.is_pending:
         return f"{approval.state}, {vote_words(view, ' votes')}"

@@ -1,4 +1,4 @@
-"""Batches and maps, in words."""
+"""Words for batches and maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the commands that people gave."""
+"""The table of the commands of operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geneva_drive.storage.schema.records import AuditRecord
 
 
 def commands_table(entries: Sequence[AuditRecord], *, with_approvals: bool = False) -> Table:
-    """Return the entries of the audit trail, if asked with the request that each was about."""
+    """Return the entries of the audit trail as a table, optionally with their approvals."""
     about = ["Approval"] if with_approvals else []
     table = make_table("Command", *about, "At (UTC)", "Actor", "Reason")
     for column in table.columns[:-2]:

@@ -22,7 +22,7 @@ def show_consequences(workflow: WorkflowHandle[Any], *, as_json: bool) -> None:
     if not found:
         console.print("No command is possible: the workflow has ended.")
         return
-    table = make_table("command", "what it would do")
+    table = make_table("Command", "What it would do")
     for one in found:
         table.add_row(plain(one.label.removesuffix("…")), plain(one.sentence))
     console.print(table)

@@ -83,13 +83,13 @@ def print_json(body: Any) -> None:
 
 
 def plain(text: object) -> Text:
-    """Return stored text without effect: no markup, no control codes of the terminal."""
+    """Return stored text that cannot act on the terminal: no markup, no control codes."""
     shown = (c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
     return Text("".join(shown))
 
 
 def state_text(state: WorkflowState | StepState, words: str | None = None) -> Text:
-    """Return a state or an outcome as people read it."""
+    """Return a state or an outcome with its style, underscores as spaces."""
     return Text((words or state).replace("_", " "), style=_STYLES[state])
 
 

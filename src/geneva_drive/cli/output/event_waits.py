@@ -1,4 +1,4 @@
-"""Open waits for events, and what each of them has heard so far."""
+"""Open waits for events, and the events that each has heard so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geneva_drive.storage.statements.waits.events import CALLBACK_TYPE
 
 @dataclass(frozen=True, slots=True)
 class EventWaitView:
-    """A wait with the types that it has heard; only one for all types hears some and waits on."""
+    """A wait with the types that it has heard; only a wait with `mode="all"` has any while open."""
 
     wait: EventWaitRecord
     heard: tuple[str, ...]
@@ -63,6 +63,6 @@ def read_event_waits(drive: Drive, workflow_id: Key) -> tuple[EventWaitView, ...
 
 
 def event_wait_rows(views: Sequence[EventWaitView]) -> Iterator[tuple[str, str]]:
-    """Yield a label and what is awaited, for each wait."""
+    """Yield a label and the awaited events, for each wait."""
     for view in views:
         yield f"{view.wait.step_name} waits for", view.words

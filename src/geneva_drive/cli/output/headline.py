@@ -1,4 +1,4 @@
-"""The first line of what a command prints about a workflow."""
+"""The first line that a command prints about a workflow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def headline(workflow: WorkflowHandle[Any]) -> Text:
 
 
 def type_words(workflow: WorkflowHandle[Any]) -> str:
-    """Return the type, of a document with its version, or the template of a dynamic workflow."""
+    """Return the type (of a document, with its version), or the template of a dynamic workflow."""
     if workflow.definition_version is not None:
         return f"{workflow.type} {workflow.definition_version}"
     return workflow.type or workflow.template or "dynamic"

@@ -1,4 +1,4 @@
-"""The progress of resumable steps, in words."""
+"""Words for the progress of resumable steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.durations import describe
 from geneva_drive.iteration.progress import IterationProgress
 from geneva_drive.states import is_done
 
-_SLOW = 10.0  # items per second; slower than this, tenths count
+_SLOW = 10.0  # items per second; slower rates are printed with tenths
 _MINUTE = 60
 
 
@@ -53,7 +53,7 @@ def pace(rate: float | None, remaining: timedelta | None) -> list[str]:
 
 
 def words_alone(execution: StepExecution, progress: IterationProgress) -> str:
-    """Describe one execution; for a partition without the total, which is the whole step's."""
+    """Describe one execution; a partition has no total of its own, only that of the step."""
     return words(replace(progress, total=None) if is_partition(execution) else progress)
 
 

@@ -53,7 +53,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def readable(stored: str, indent: int | None = None) -> str:
-    """Return typed JSON without its types: a date, for example, as its text."""
+    """Return typed JSON without its types; a date, for example, becomes its text."""
     untyped = json.loads(stored, object_hook=_untyped)
     return json.dumps(untyped, indent=indent, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""The table of what made a workflow continue."""
+"""The table of resume requests: what made a workflow continue."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _FOREMOST = (
 
 
 def workers_to_show(drive: Drive, workflow_id: Any, batch: BatchProgress) -> list[ExecutionRecord]:
-    """Return the workers in their order; of many, what failed and then what runs."""
+    """Return the workers in their order; if there are many, the failed and then the running."""
     store = drive.store
     records = store.read(
         lambda c: store.expansions.foremost(c, workflow_id, batch.node, MOST_WORKERS)
@@ -55,7 +55,7 @@ def workers_to_show(drive: Drive, workflow_id: Any, batch: BatchProgress) -> lis
 def workers_table(
     console: Console, batch: BatchProgress, workers: Sequence[StepExecution], now: datetime
 ) -> Iterator[RenderableType]:
-    """Yield a table of the workers, the number of those that are left out, and their errors."""
+    """Yield a table of the workers, the number of workers left out, and the errors."""
     if not workers:
         return
     yield Text()

@@ -1,7 +1,7 @@
 """The socket between the supervisor and its worker processes.
 
-A worker writes when it starts to serve. The supervisor writes nothing: when it dies, however it
-dies, its end closes, and the workers stop.
+A worker writes when it starts to serve. The supervisor writes nothing: when it dies, even by
+SIGKILL, its end closes, and the workers stop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Lifeline:
 
     @property
     def handed_down(self) -> int:
-        """The file descriptor of the end that worker processes inherit."""
+        """The file descriptor that worker processes inherit."""
         return self._theirs.fileno()
 
     def close(self) -> None:
@@ -33,11 +33,11 @@ class Lifeline:
     def listen(self, on_serving: Callable[[], None]) -> None:
         """Call `on_serving` on a thread for each worker that starts to serve."""
 
-        def hear() -> None:
+        def receive() -> None:
             while self._ours.recv(1):
                 on_serving()
 
-        threading.Thread(target=hear, name="geneva-lifeline", daemon=True).start()
+        threading.Thread(target=receive, name="geneva-lifeline", daemon=True).start()
 
 
 def hold(descriptor: int, on_loss: Callable[[], None]) -> None:
@@ -46,7 +46,7 @@ def hold(descriptor: int, on_loss: Callable[[], None]) -> None:
     line = socket.socket(fileno=descriptor)
 
     def wait() -> None:
-        # If the supervisor died before it read, the socket raises instead of ending.
+        # If the supervisor died with bytes unread, `recv` raises instead of returning nothing.
         with contextlib.suppress(ConnectionError):
             line.sendall(_SERVES)
             while line.recv(1):

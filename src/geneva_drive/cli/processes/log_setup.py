@@ -1,4 +1,4 @@
-"""Logging of the worker to stderr, unless the app has set up its own."""
+"""Logging of the worker to stderr, unless the app has configured logging."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _STYLES = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "r
 
 
 def log_to_stderr(level: str = "info", *, names_process: bool = False) -> None:
-    """Log to stderr from a level up; does nothing if the app has set up logging on import."""
+    """Log a level and above to stderr; does nothing if the app has configured logging."""
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(_LineFormatter(in_colour=sys.stderr.isatty(), names_process=names_process))
     logging.basicConfig(level=level.upper(), handlers=[lines])
 
 
 class _LineFormatter(logging.Formatter):
-    """One unwrapped line per record, in UTC, so that grep finds whole lines."""
+    """Formats a record as one unwrapped line, in UTC, so that grep finds whole lines."""
 
     def __init__(self, *, in_colour: bool, names_process: bool) -> None:
         process = "[%(process)d] " if names_process else ""

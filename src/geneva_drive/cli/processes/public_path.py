@@ -1,4 +1,4 @@
-"""The path of `public_url`, below which people see the pages of a server behind a proxy."""
+"""Links of a server behind a proxy, which serves it below the path of `public_url`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 def below_public_path(app: Application, public_url: str | None) -> Application:
     """Return the application with links below the path of `public_url`.
 
-    The proxy may remove this path from requests or leave it there.
+    The proxy may strip this path from requests, or pass it on.
     """
     root = urlsplit(public_url or "").path.rstrip("/")
     if not root:

@@ -24,7 +24,7 @@ from geneva_drive.internal_backoff import InternalBackoff
 logger = logging.getLogger(__name__)
 
 _RESTART_DELAY = InternalBackoff(timedelta(seconds=1), longest=timedelta(seconds=30))
-_SETTLED = timedelta(seconds=30)  # a process that lived this long did not fail at its start
+_SETTLED = timedelta(seconds=30)  # a process that lives longer has started well
 
 
 @dataclass(slots=True, eq=False)
@@ -164,7 +164,7 @@ class Supervisor:
         for process in running:
             process.terminate()
         logger.info(
-            "Stopping %s: running steps may end. A second signal kills them",
+            "Stopping %s: running steps may finish. A second signal kills them",
             _number(len(running)),
         )
 

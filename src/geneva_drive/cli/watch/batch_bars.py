@@ -1,4 +1,4 @@
-"""Draws a batch or map: a bar for each worker, or one for all of many."""
+"""Draws a batch or map: a bar for each worker, or a single one if there are many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.cli.live import parts
 from geneva_drive.cli.output.batches import words
 from geneva_drive.cli.output.console import plain, state_text
 from geneva_drive.cli.output.names import share_words
-from geneva_drive.cli.watch.observer import BatchSight, StepSight
+from geneva_drive.cli.watch.observer import WatchedBatch, WatchedStep
 from geneva_drive.display import short_name
 from geneva_drive.drive.elapsed import took
 from geneva_drive.states import ExpansionKind, StepState, is_done
@@ -25,7 +25,7 @@ _WORDS = {StepState.IN_PROGRESS: "running"}
 
 
 def batch_bars(
-    console: Console, batch: BatchSight, now: datetime, room: int
+    console: Console, batch: WatchedBatch, now: datetime, room: int
 ) -> Iterator[RenderableType]:
     """Yield the bars of a batch that is not over, in about `room` lines."""
     progress, is_map = batch.progress, batch.progress.kind is ExpansionKind.MAP
@@ -42,7 +42,7 @@ def batch_bars(
         yield Text(f"... {left_out:,} more", "dim")
 
 
-def _workers(console: Console, workers: Sequence[StepSight], now: datetime) -> Table:
+def _workers(console: Console, workers: Sequence[WatchedStep], now: datetime) -> Table:
     width = max(10, min(40, console.width - 60))
     rows = []
     for worker in workers:
@@ -61,7 +61,7 @@ def _workers(console: Console, workers: Sequence[StepSight], now: datetime) -> T
     return grid
 
 
-def _items(console: Console, workers: Sequence[StepSight], now: datetime) -> Table:
+def _items(console: Console, workers: Sequence[WatchedStep], now: datetime) -> Table:
     items = [share_words(worker.execution, _LONGEST_SHARE) for worker in workers]
     grid = _grid()
     for worker, item in zip(workers, items, strict=True):
@@ -78,13 +78,13 @@ def _grid() -> Table:
     return grid
 
 
-def _fit(state: Text, console: Console, workers: Sequence[StepSight], used: int) -> None:
-    """Shorten an error to what the columns before it leave: the table would shorten them."""
+def _fit(state: Text, console: Console, workers: Sequence[WatchedStep], used: int) -> None:
+    """Shorten an error to the room that is left, or the table would shorten other columns."""
     names = max(len(worker.execution.node_id) for worker in workers)
     state.truncate(max(10, console.width - names - used - 4), overflow="ellipsis")
 
 
-def _items_done(worker: StepSight) -> tuple[int, int | None]:
+def _items_done(worker: WatchedStep) -> tuple[int, int | None]:
     """Return how many items of its range a worker has done, and how many there are."""
     execution = worker.execution
     total = execution.share.size if execution.share else None
@@ -93,7 +93,7 @@ def _items_done(worker: StepSight) -> tuple[int, int | None]:
     return execution.completed_iterations, total
 
 
-def _state(worker: StepSight, now: datetime) -> Text:
+def _state(worker: WatchedStep, now: datetime) -> Text:
     """Return the state of a worker, with its attempt, its error, and how long it has run."""
     execution = worker.execution
     line = state_text(execution.state, _WORDS.get(execution.state))

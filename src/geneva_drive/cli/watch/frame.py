@@ -19,7 +19,7 @@ from geneva_drive.cli.output.headline import headline
 from geneva_drive.cli.output.names import name_of
 from geneva_drive.cli.watch.batch_bars import batch_bars
 from geneva_drive.cli.watch.levels import Level
-from geneva_drive.cli.watch.observer import Sight, StepSight
+from geneva_drive.cli.watch.observer import WatchedStep, WatchedWorkflow
 from geneva_drive.drive.elapsed import took
 from geneva_drive.states import StepState
 
@@ -33,40 +33,42 @@ _SHOWN_OF_GRAPHS = (
 )
 
 
-def frame(console: Console, sight: Sight) -> RenderableType:
+def frame(console: Console, watched: WatchedWorkflow) -> RenderableType:
     """Draw the steps and the bars below them; if the steps do not fit, only the latest."""
-    if sight.levels:
-        return graph_frame(console, sight)
-    above = Group(headline(sight.workflow), plain(sight.why), Text())
-    below = Group(*_bars(console, sight), *([] if sight.is_last else [Text(), Text(_HINT, "dim")]))
+    if watched.levels:
+        return graph_frame(console, watched)
+    above = Group(headline(watched.workflow), plain(watched.why), Text())
+    below = Group(
+        *_bars(console, watched), *([] if watched.is_last else [Text(), Text(_HINT, "dim")])
+    )
     used = parts.height(console, above, below)
     # Two lines for the head of the table, and one that counts the steps that are left out.
     room = max(_FEWEST_STEPS, console.height - used - 4)
-    return Group(above, *_steps(sight, room), below)
+    return Group(above, *_steps(watched, room), below)
 
 
-def graph_frame(console: Console, sight: Sight) -> RenderableType:
+def graph_frame(console: Console, watched: WatchedWorkflow) -> RenderableType:
     """Draw a bar for each level, and below them the nodes that are running or have failed."""
-    hint = [] if sight.is_last else [Text(), Text(_HINT, "dim")]
-    above = Group(headline(sight.workflow), plain(sight.why), Text())
-    below = Group(*_bars(console, sight), *hint)
+    hint = [] if watched.is_last else [Text(), Text(_HINT, "dim")]
+    above = Group(headline(watched.workflow), plain(watched.why), Text())
+    below = Group(*_bars(console, watched), *hint)
     used = parts.height(console, above, below)
-    shown = tuple(step for step in sight.steps if step.execution.state in _SHOWN_OF_GRAPHS)
+    shown = tuple(step for step in watched.steps if step.execution.state in _SHOWN_OF_GRAPHS)
     room = max(_FEWEST_STEPS, console.height - used - 1)
-    nodes = shown[: max(0, min(len(shown), room - len(sight.levels) - 4))]
+    nodes = shown[: max(0, min(len(shown), room - len(watched.levels) - 4))]
     room -= len(nodes) + 3 if nodes else 0
-    levels = Group(*level_bars(console, sight.levels, room))
-    table: list[RenderableType] = [Text(), _table(nodes, sight.at, "Node")] if nodes else []
+    levels = Group(*level_bars(console, watched.levels, room))
+    table: list[RenderableType] = [Text(), _table(nodes, watched.at, "Node")] if nodes else []
     room -= parts.height(console, levels)
-    return Group(above, levels, *table, *_batches(console, sight, room), below)
+    return Group(above, levels, *table, *_batches(console, watched, room), below)
 
 
-def _batches(console: Console, sight: Sight, room: int) -> Iterator[RenderableType]:
+def _batches(console: Console, watched: WatchedWorkflow, room: int) -> Iterator[RenderableType]:
     """Yield the bars of the batches and maps that are not over, each in its part of the room."""
-    shown = [each for each in sight.batches if not each.progress.is_over]
+    shown = [each for each in watched.batches if not each.progress.is_over]
     for each in shown:
         yield Text()
-        yield from batch_bars(console, each, sight.at, room // len(shown) - 1)
+        yield from batch_bars(console, each, watched.at, room // len(shown) - 1)
 
 
 def level_bars(console: Console, levels: Sequence[Level], room: int) -> Iterator[RenderableType]:
@@ -92,14 +94,14 @@ def level_bars(console: Console, levels: Sequence[Level], room: int) -> Iterator
         yield Text(f"... {left_out:,} more levels", "dim")
 
 
-def _steps(sight: Sight, room: int) -> Iterator[RenderableType]:
-    left_out = max(0, len(sight.steps) - room)
+def _steps(watched: WatchedWorkflow, room: int) -> Iterator[RenderableType]:
+    left_out = max(0, len(watched.steps) - room)
     if left_out:
         yield Text(f"... {left_out:,} earlier steps", "dim")
-    yield _table(sight.steps[left_out:], sight.at)
+    yield _table(watched.steps[left_out:], watched.at)
 
 
-def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> Table:
+def _table(steps: tuple[WatchedStep, ...], now: datetime, noun: str = "Step") -> Table:
     has_items = any(step.progress for step in steps)
     table = make_table(noun, "Attempt", "Outcome", *(["Items"] if has_items else []), "Took")
     table.columns[1].justify = "right"
@@ -118,14 +120,14 @@ def _table(steps: tuple[StepSight, ...], now: datetime, noun: str = "Step") -> T
     return table
 
 
-def _bars(console: Console, sight: Sight) -> Iterator[RenderableType]:
+def _bars(console: Console, watched: WatchedWorkflow) -> Iterator[RenderableType]:
     """Yield the requests that wait for a decision, the waits for events, and a bar per loop."""
-    approvals = approval_rows(sight.approvals, sight.at)
-    for label, lines in (*approvals, *event_wait_rows(sight.event_waits)):
+    approvals = approval_rows(watched.approvals, watched.at)
+    for label, lines in (*approvals, *event_wait_rows(watched.event_waits)):
         yield Text()
         yield Text(label, "bold")
         yield plain(lines)
-    for loop in sight.loops:
+    for loop in watched.loops:
         yield Text()
         words, fraction = loops.words(loop.progress), loop.progress.fraction
         yield from parts.loop_bar(console, loop.step_name, words, fraction)

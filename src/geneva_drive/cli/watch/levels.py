@@ -1,4 +1,4 @@
-"""The progress of each level of a graph, without reading the whole graph at each look."""
+"""The progress of each level of a graph, without reading the whole graph each time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import GraphRecord
 
 _MOST_NAMES = 3
-# Workers take the end of a node from their own clocks, and commit it a little later.
+# Workers read the end of a node from their own clocks, and commit it a little later.
 _OVERLAP = timedelta(seconds=30)
 
 
@@ -42,7 +42,7 @@ class Level:
 
 
 def levels_of(view: GraphView, batches: Iterable[BatchProgress] = ()) -> tuple[Level, ...]:
-    """Return the levels of a graph that was read as a whole; workers of batches count each."""
+    """Return the levels of a graph that was read as a whole; each worker of a batch counts."""
     counts = {key: (int(_is_done(node)), 1) for key, node in view.nodes.items()}
     for batch in batches:
         if batch.node in counts and batch.total:
@@ -58,7 +58,7 @@ def levels_of(view: GraphView, batches: Iterable[BatchProgress] = ()) -> tuple[L
 
 
 class LevelCounter:
-    """Counts the levels of a dynamic workflow; each look reads only the newly done nodes."""
+    """Counts the done nodes of each level of a dynamic workflow, reading only the latest ones."""
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
@@ -90,7 +90,7 @@ class LevelCounter:
         since = None if self._seen_until is None else self._seen_until - _OVERLAP
         self._read(graph, since)
         if len(self._done) < graph.total - graph.remaining and since is not None:
-            # The clock of a worker is further behind than the overlap.
+            # A worker's clock is so slow that the overlap missed nodes: read all of them.
             self._read(graph, None)
 
     def _read(self, graph: GraphRecord, since: datetime | None) -> None:

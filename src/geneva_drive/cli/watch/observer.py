@@ -1,4 +1,4 @@
-"""Reads one workflow again and again, with a few queries for each look."""
+"""Reads one workflow repeatedly, each time with a few queries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_FAILED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class StepSight:
+class WatchedStep:
     """The latest attempt at a node, with the progress of its loop if it has one."""
 
     execution: StepExecution
@@ -63,11 +63,11 @@ class LoopProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchSight:
+class WatchedBatch:
     """A batch or map with its workers; of many, those that failed and those that run."""
 
     progress: BatchProgress
-    workers: tuple[StepSight, ...]
+    workers: tuple[WatchedStep, ...]
     records: tuple[ExecutionRecord, ...]  # of the workers
 
     @property
@@ -81,17 +81,17 @@ class BatchSight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class WatchedWorkflow:
     """A workflow at one moment."""
 
     at: datetime
     workflow: WorkflowHandle[Any]
     why: str
-    steps: tuple[StepSight, ...]  # in the order in which they were scheduled
+    steps: tuple[WatchedStep, ...]  # in the order in which they were scheduled
     levels: tuple[Level, ...] = ()  # of a graph
     approvals: tuple[ApprovalView, ...] = ()  # that wait for a decision
     event_waits: tuple[EventWaitView, ...] = ()
-    batches: tuple[BatchSight, ...] = ()
+    batches: tuple[WatchedBatch, ...] = ()
 
     @property
     def is_last(self) -> bool:
@@ -124,7 +124,7 @@ class WorkflowObserver:
         self._workers: list[WorkerRecord] = []
         self._workers_until: datetime | None = None
 
-    def look(self) -> Sight:
+    def look(self) -> WatchedWorkflow:
         record, latest, graph = self._read()
         now = self._drive.clock.now()
         batches = self._batches(record, now)
@@ -133,11 +133,11 @@ class WorkflowObserver:
         # A dynamic workflow has too many active executions to read all of them.
         workflow = self._drive.open_handle(record, None if graph else active)
         executions = [self._drive.open_execution(one) for one in latest]
-        return Sight(
+        return WatchedWorkflow(
             at=now,
             workflow=workflow,
             why=self._why(record, active, batches, now),
-            steps=tuple(StepSight(one, self._progress(one)) for one in executions),
+            steps=tuple(WatchedStep(one, self._progress(one)) for one in executions),
             levels=self._levels(workflow, graph, batches),
             approvals=tuple(awaited_views(self._drive, executions)),
             # The count covers approvals too.
@@ -145,7 +145,7 @@ class WorkflowObserver:
             batches=batches,
         )
 
-    def _batches(self, record: WorkflowRecord, now: datetime) -> tuple[BatchSight, ...]:
+    def _batches(self, record: WorkflowRecord, now: datetime) -> tuple[WatchedBatch, ...]:
         if not may_expand(record):
             return ()
         store = self._drive.store
@@ -155,8 +155,8 @@ class WorkflowObserver:
             is_shown = not batch.is_over or batch.total <= MOST_WORKERS
             records = workers_to_show(self._drive, record.id, batch) if is_shown else []
             workers = [self._drive.open_execution(one) for one in records]
-            seen = tuple(StepSight(one, self._progress(one)) for one in workers)
-            sights.append(BatchSight(batch, seen, tuple(records)))
+            seen = tuple(WatchedStep(one, self._progress(one)) for one in workers)
+            sights.append(WatchedBatch(batch, seen, tuple(records)))
         return tuple(sights)
 
     def _read(self) -> tuple[WorkflowRecord, list[ExecutionRecord], GraphRecord | None]:
@@ -178,7 +178,7 @@ class WorkflowObserver:
         self,
         workflow: WorkflowHandle[Any],
         graph: GraphRecord | None,
-        batches: Sequence[BatchSight],
+        batches: Sequence[WatchedBatch],
     ) -> tuple[Level, ...]:
         if graph is not None:
             return self._counter.count(graph)
@@ -191,7 +191,7 @@ class WorkflowObserver:
         self,
         record: WorkflowRecord,
         active: tuple[ExecutionRecord, ...],
-        batches: Sequence[BatchSight],
+        batches: Sequence[WatchedBatch],
         now: datetime,
     ) -> str:
         if self._workers_until is None or now >= self._workers_until:
@@ -213,10 +213,10 @@ class WorkflowObserver:
         return explain(record, active, known)
 
     def _progress(self, execution: StepExecution) -> IterationProgress | None:
-        """Return the progress with a rate that is steady between two writes of the elapsed time.
+        """Return the progress, with a rate that stays steady between two writes of elapsed time.
 
-        The elapsed time is written once a second, but the item count with every checkpoint. A
-        rate computed from both would swing.
+        The elapsed time is written once a second, but the item count with every checkpoint, so a
+        rate computed from the stored values would fluctuate.
         """
         progress = execution.progress
         if progress is None:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from geneva_drive.declarative.faults.suggestions import Suggestions
 from geneva_drive.declarative.routes import (
-    Ended,
+    EndedStep,
     GoTo,
     first_steps,
     named_targets,
@@ -132,7 +132,7 @@ def _edges(
     steps: Sequence[Step], index: int, parent: _Parent, indexes: dict[str, int]
 ) -> list[int]:
     routes = (
-        route_from((steps, index, parent), Ended(ending))
+        route_from((steps, index, parent), EndedStep(ending))
         for ending in possible_endings(steps[index])
     )
     targets = [route.step_id for route in routes if isinstance(route, GoTo)]

@@ -12,7 +12,7 @@ from geneva_drive.declarative.actions.changes import ContextChange, apply_change
 from geneva_drive.declarative.actions.execution import ActionTerms, Executed, execute, load_context
 from geneva_drive.declarative.condition import evaluate
 from geneva_drive.declarative.document import Document
-from geneva_drive.declarative.routes import Ended, Ending
+from geneva_drive.declarative.routes import EndedStep, Ending
 from geneva_drive.declarative.runtime.step_end import Prepared, StepEnd
 from geneva_drive.declarative.steps import (
     ActionStep,
@@ -35,23 +35,23 @@ def load(document: Document, run: DocumentRun) -> StepEnd:
         registry.require_loader(name)
     loaded = load_context(document, run.scope)
     changes = tuple(ContextChange((name,), loaded[name]) for name in document.context.load)
-    return StepEnd(Ended(Ending.EXECUTED), changes)
+    return StepEnd(EndedStep(Ending.EXECUTED), changes)
 
 
 def test(step: ConditionStep, run: DocumentRun) -> StepEnd:
-    return StepEnd(Ended(Ending.TRUE if evaluate(step.condition, run.scope) else Ending.FALSE))
+    return StepEnd(EndedStep(Ending.TRUE if evaluate(step.condition, run.scope) else Ending.FALSE))
 
 
 def run_actions(step: ExecuteStep, run: DocumentRun) -> StepEnd:
-    return _end(Ended(Ending.EXECUTED), _execute(step.id, step.execute, run))
+    return _end(EndedStep(Ending.EXECUTED), _execute(step.id, step.execute, run))
 
 
 def act(step: ActionStep, run: DocumentRun) -> StepEnd:
     executed = _execute(step.id, step.execute, run)
     reason = _reason(step, apply_changes(run.scope, executed.changes))
     if step.action == "allow":
-        return _end(Ended(Ending.ALLOWED), executed)
-    return _end(Ended(Ending.BLOCKED, reason), executed)
+        return _end(EndedStep(Ending.ALLOWED), executed)
+    return _end(EndedStep(Ending.BLOCKED, reason), executed)
 
 
 def prepare(step: ActionStep, run: DocumentRun) -> Prepared:
@@ -88,18 +88,18 @@ def decided(
     step: ActionStep | ApprovalStep, run: DocumentRun, decision: ApprovalDecision[Any]
 ) -> StepEnd:
     if decision.expired:
-        return StepEnd(Ended(Ending.EXPIRED))
+        return StepEnd(EndedStep(Ending.EXPIRED))
     if decision.approved:
-        return StepEnd(Ended(Ending.APPROVED))
+        return StepEnd(EndedStep(Ending.APPROVED))
     reason = decision.comment
     if reason is None and isinstance(step, ActionStep):
         reason = _reason(step, run.scope)
-    return StepEnd(Ended(Ending.REJECTED, reason))
+    return StepEnd(EndedStep(Ending.REJECTED, reason))
 
 
 def over(_run: DocumentRun) -> StepEnd:
     """The moment of a wait has come."""
-    return StepEnd(Ended(Ending.EXECUTED))
+    return StepEnd(EndedStep(Ending.EXECUTED))
 
 
 def moment(step: WaitStep, run: DocumentRun) -> datetime:
@@ -108,7 +108,7 @@ def moment(step: WaitStep, run: DocumentRun) -> datetime:
 
 
 def heard(_run: DocumentRun, _event: Event) -> StepEnd:
-    return StepEnd(Ended(Ending.EXECUTED))
+    return StepEnd(EndedStep(Ending.EXECUTED))
 
 
 def event_key(step: WaitStep, run: DocumentRun) -> str:
@@ -144,7 +144,7 @@ def _records(executed: Executed) -> tuple[dict[str, Any], ...]:
     return tuple(record.stored() for record in executed.records)
 
 
-def _end(ended: Ended, executed: Executed) -> StepEnd:
+def _end(ended: EndedStep, executed: Executed) -> StepEnd:
     return StepEnd(ended, executed.changes, _records(executed))
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 from geneva_drive.declarative import routes
 from geneva_drive.declarative.routes import (
     EndBranch,
-    Ended,
+    EndedStep,
     Ending,
     Fail,
     FinishWorkflow,
@@ -33,7 +33,7 @@ def routes_of(definition: DocumentDefinition, name: str) -> tuple[Route, ...]:
     step = definition.step(name)
     if step is None:
         return (GoTo(definition.document.steps[0].id),)
-    found = (definition.route(name, Ended(one)) for one in routes.possible_endings(step))
+    found = (definition.route(name, EndedStep(one)) for one in routes.possible_endings(step))
     return tuple(dict.fromkeys(one for one in found if not isinstance(one, Fail)))
 
 
@@ -47,7 +47,7 @@ def way_after(
             definition,
             FinishWorkflow(routes.Result.EXECUTED) if following is None else GoTo(following.name),
         )
-    return way(definition, definition.route(name, Ended(ending)))
+    return way(definition, definition.route(name, EndedStep(ending)))
 
 
 def way(definition: DocumentDefinition, route: Route) -> CertainPath:

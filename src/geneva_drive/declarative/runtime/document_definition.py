@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from geneva_drive.declarative import routes
 from geneva_drive.declarative.document import Document
-from geneva_drive.declarative.routes import Ended, Ending, GoTo, Route
+from geneva_drive.declarative.routes import EndedStep, Ending, GoTo, Route
 from geneva_drive.declarative.steps import ActionStep, ApprovalStep, Step
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.document_lane import DOCUMENT_LANE
@@ -56,7 +56,7 @@ class DocumentDefinition(Definition):
         """Return the step of a node; None for the node that loads the context."""
         return None if name == LOAD else self.document.step(name)
 
-    def route(self, name: str, ended: Ended) -> Route:
+    def route(self, name: str, ended: EndedStep) -> Route:
         """Return where a workflow goes after a node."""
         if name == LOAD:
             return GoTo(self.document.steps[0].id)
@@ -64,7 +64,7 @@ class DocumentDefinition(Definition):
 
     def after(self, name: str) -> Node | None:
         """Return the step after a skipped step; a skipped approval counts as approved."""
-        route = self.route(name, Ended(_passed(self.step(name))))
+        route = self.route(name, EndedStep(_passed(self.step(name))))
         return self.get(route.step_id) if isinstance(route, GoTo) else None
 
 

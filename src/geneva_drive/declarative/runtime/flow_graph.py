@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from geneva_drive.declarative import routes
 from geneva_drive.declarative.document import Document
-from geneva_drive.declarative.routes import Ended, GoTo
+from geneva_drive.declarative.routes import EndedStep, GoTo
 from geneva_drive.declarative.runtime.document_definition import LOAD, DocumentDefinition
 from geneva_drive.declarative.steps import ForeachStep, ParallelStep, Step
 from geneva_drive.definition.compiler.graph import Graph
@@ -42,7 +42,7 @@ def _parents(definition: DocumentDefinition, names: Iterable[str]) -> Mapping[st
 
 def _following(document: Document, step: Step) -> Iterable[str]:
     for ending in routes.possible_endings(step):
-        route = routes.route(document, step.id, Ended(ending))
+        route = routes.route(document, step.id, EndedStep(ending))
         if isinstance(route, GoTo):
             yield route.step_id
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from geneva_drive.declarative.actions.changes import ContextChange
-from geneva_drive.declarative.routes import Ended
+from geneva_drive.declarative.routes import EndedStep
 
 
 @dataclass(frozen=True, slots=True)
 class StepEnd:
     """How a step ended, what it writes into the context, and what its actions did."""
 
-    ended: Ended
+    ended: EndedStep
     changes: tuple[ContextChange, ...] = ()
     records: tuple[dict[str, Any], ...] = ()
 

@@ -15,7 +15,7 @@ from geneva_drive.declarative.document import Document
 from geneva_drive.declarative.expressions import compile_set_path
 from geneva_drive.declarative.input_schema import check_input
 from geneva_drive.declarative.json_types import type_name
-from geneva_drive.declarative.routes import EndBranch, Ended, Ending, Fail, FinishWorkflow, GoTo
+from geneva_drive.declarative.routes import EndBranch, EndedStep, Ending, Fail, FinishWorkflow, GoTo
 from geneva_drive.declarative.simulation import details as words
 from geneva_drive.declarative.simulation.case import Case, SimulatedDecision, SimulatedEvent
 from geneva_drive.declarative.simulation.trace import Trace, TraceState, Visit
@@ -143,7 +143,7 @@ class _Run:
                 return None
             except ExpressionFailed as error:
                 del self.changes[before:]  # a step that fails writes nothing
-                ended = Ended(Ending.FAILED, str(error))
+                ended = EndedStep(Ending.FAILED, str(error))
             self.visits[place] = Visit(
                 step_id=step.id,
                 type=step.type,
@@ -164,18 +164,18 @@ class _Run:
         items: tuple[int, ...],
         details: list[str],
         events: list[SimulatedEvent],
-    ) -> Ended:
+    ) -> EndedStep:
         if self._case.decisions.get(step.id) is SimulatedDecision.FAIL:
-            return Ended(Ending.FAILED, f"Step {step.id!r} fails in this case.")
+            return EndedStep(Ending.FAILED, f"Step {step.id!r} fails in this case.")
         match step:
             case ConditionStep():
                 details += words.of_condition(step.condition, context)
-                return Ended(Ending.TRUE if evaluate(step.condition, context) else Ending.FALSE)
+                return EndedStep(Ending.TRUE if evaluate(step.condition, context) else Ending.FALSE)
             case ActionStep():
                 return self._act(step, context, details)
             case ExecuteStep():
                 self._execute(step.execute, context, details)
-                return Ended(Ending.EXECUTED)
+                return EndedStep(Ending.EXECUTED)
             case ApprovalStep():
                 role, ask, _ = render([step.role, step.ask, step.show], context)
                 details.append(f"asks {role}: {ask}" if ask else f"asks {role}")
@@ -189,11 +189,11 @@ class _Run:
             case WorkflowStep():
                 render(step.context, context)
                 details.append(f"would start {step.workflow}")
-                return Ended(Ending.EXECUTED)
+                return EndedStep(Ending.EXECUTED)
             case _:
                 assert_never(step)
 
-    def _act(self, step: ActionStep, context: dict[str, Any], details: list[str]) -> Ended:
+    def _act(self, step: ActionStep, context: dict[str, Any], details: list[str]) -> EndedStep:
         before = len(self.changes)
         self._execute(step.execute, context, details)
         here = apply_changes(context, self.changes[before:])
@@ -202,8 +202,8 @@ class _Run:
             details.append(f"asks {render(step.requires.role, here)}")
             return self._decided(step, reason)
         if step.action == "allow":
-            return Ended(Ending.ALLOWED)
-        return Ended(Ending.BLOCKED, reason)
+            return EndedStep(Ending.ALLOWED)
+        return EndedStep(Ending.BLOCKED, reason)
 
     def _execute(
         self, actions: Sequence[AnyAction], context: dict[str, Any], details: list[str]
@@ -222,15 +222,15 @@ class _Run:
                     raise
                 details.append(f"{action.type} failed: {error}")
 
-    def _decided(self, step: ActionStep | ApprovalStep, reason: str | None = None) -> Ended:
+    def _decided(self, step: ActionStep | ApprovalStep, reason: str | None = None) -> EndedStep:
         comment = self._case.comments.get(step.id, reason)
         match self._case.decisions.get(step.id):
             case SimulatedDecision.APPROVE:
-                return Ended(Ending.APPROVED)
+                return EndedStep(Ending.APPROVED)
             case SimulatedDecision.REJECT:
-                return Ended(Ending.REJECTED, comment)
+                return EndedStep(Ending.REJECTED, comment)
             case SimulatedDecision.EXPIRE:
-                return Ended(Ending.EXPIRED)
+                return EndedStep(Ending.EXPIRED)
             case _:
                 raise _Waits
 
@@ -240,10 +240,10 @@ class _Run:
         context: Mapping[str, Any],
         details: list[str],
         events: list[SimulatedEvent],
-    ) -> Ended:
+    ) -> EndedStep:
         if step.duration is not None:
             details.append(f"would wait {describe(step.duration)}")
-            return Ended(Ending.EXECUTED)
+            return EndedStep(Ending.EXECUTED)
         assert step.event is not None  # the validator ensures it
         key = None if step.key is None else str(render(step.key, context))
         details.append(f"listens to {step.event}" + (f" with the key {key}" if key else ""))
@@ -252,9 +252,9 @@ class _Run:
             is_heard = has_key and event_values.fits(event.type, step.event)
             if is_heard and self._matches(step, event, context):
                 events.remove(event)  # an event satisfies one wait of a workflow
-                return Ended(Ending.EXECUTED)
+                return EndedStep(Ending.EXECUTED)
         if self._case.decisions.get(step.id) is SimulatedDecision.EXPIRE:
-            return Ended(Ending.TIMED_OUT, f"No event arrived at {step.id!r} in time.")
+            return EndedStep(Ending.TIMED_OUT, f"No event arrived at {step.id!r} in time.")
         raise _Waits
 
     def _matches(self, step: WaitStep, event: SimulatedEvent, context: Mapping[str, Any]) -> bool:
@@ -263,12 +263,14 @@ class _Run:
 
     def _parallel(
         self, step: ParallelStep, context: dict[str, Any], items: tuple[int, ...]
-    ) -> Ended:
+    ) -> EndedStep:
         # Each branch begins with the context of this moment; their writes are merged in order.
         ends = [self.walk(first, dict(context), items) for first in routes.first_steps(step)]
         return routes.verdict(step, _branches(ends))
 
-    def _foreach(self, step: ForeachStep, context: dict[str, Any], items: tuple[int, ...]) -> Ended:
+    def _foreach(
+        self, step: ForeachStep, context: dict[str, Any], items: tuple[int, ...]
+    ) -> EndedStep:
         found = render(step.items, context)
         if not isinstance(found, list | tuple):
             raise ExpressionFailed(

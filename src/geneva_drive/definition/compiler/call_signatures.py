@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.nodes.declaration import NodeKind
 
-# What the body of a node is given beside `self` and the session.
+# The arguments of a node's body after `self` and the session.
 _GIVEN = {
     NodeKind.RESUMABLE: ("it",),
     NodeKind.APPROVAL: ("decision",),
@@ -32,15 +32,15 @@ _DECORATORS = {
 def check(function: Callable[..., object], *arguments: str, way_out: str = "") -> None:
     """Raise an error if the function does not take this many arguments."""
     try:
-        # Not the wrapped function: its decorator may add arguments.
+        # Do not follow __wrapped__: a decorator may add arguments.
         signature = inspect.signature(function, follow_wrapped=False)
-    except (TypeError, ValueError):  # some built-in functions have none
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         signature.bind(*arguments)
     except TypeError as error:
         raise code_location.fault(
-            f"{code_location.name_of(function)!r} is called with ({', '.join(arguments)}) and "
+            f"{code_location.name_of(function)!r} is called with ({', '.join(arguments)}) but "
             f"takes {signature}: {error}.{way_out}"
         ) from None
 
@@ -65,15 +65,15 @@ def check_body(function: Callable[..., object], kind: NodeKind, *, transaction: 
 
 
 def _way_out(function: Callable[..., object], arguments: Sequence[str]) -> str:
-    """Return a hint at the option that passes what the body names, or at a missing parameter."""
+    """Return a hint at an option that passes the named parameter, or at a missing parameter."""
     code = getattr(function, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     for given, decorator in _DECORATORS.items():
         if given in names and given not in arguments:
-            return f" Use {decorator} to be given `{given}`."
+            return f" Use {decorator} to receive `{given}`."
     is_async = inspect.iscoroutinefunction(function)
     if "session" in names and "session" not in arguments and not is_async:
-        return " Pass transaction=True to be given a session."
+        return " Pass transaction=True to receive a session."
     missing = [one for one in arguments[1:] if one not in names]
     if not missing or len(names) >= len(arguments):
         return ""
@@ -83,7 +83,7 @@ def _way_out(function: Callable[..., object], arguments: Sequence[str]) -> str:
 
 
 def check_runs(function: Callable[..., object], *, transaction: bool) -> None:
-    """Raise an error if a call would not run the function to its end."""
+    """Raise an error if calling the function would not run all of it."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise code_location.fault("its body contains a yield, so calling it would not run it.")
     if transaction and inspect.iscoroutinefunction(function):

@@ -10,7 +10,7 @@ from typing import Any
 from geneva_drive.definition.compiler import code_location, dependencies, names, overrides
 from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.batch import AggregateStep, WorkerStep
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.nodes.removed_step import RemovedStep
 from geneva_drive.definition.nodes.step import Decorator
 from geneva_drive.definition.options.options import Options
@@ -22,9 +22,9 @@ from geneva_drive.errors import StepConfigurationError
 class _Entry:
     node: Node
     attribute: str  # its name in the class body; the nodes of a list share it
-    is_in_chain: bool  # False: its position means nothing
-    # The step that after_step names, or the batch of a worker or an aggregate; later ones line up
-    # behind it.
+    is_in_chain: bool  # False: its position has no meaning
+    # The step that after_step names, or the batch of a worker or aggregate. Several entries after
+    # the same one keep their order.
     after: str | None = None
 
 
@@ -35,7 +35,7 @@ class Chain:
         self._owner = owner
         self._reserved = reserved
         self._entries: list[_Entry] = []
-        self._names: dict[object, str] = {}  # by declaration, replaced ones included
+        self._names: dict[object, str] = {}  # by declaration, including replaced ones
 
     def read(self, body: Mapping[str, Any]) -> None:
         """Add the nodes of one class body, in order of definition."""
@@ -56,7 +56,7 @@ class Chain:
         return nodes
 
     def edges(self) -> dict[str, tuple[str, ...]]:
-        """Return what each node waits for, removed ones included. Call it after the last `read`."""
+        """Return the dependencies of all nodes, even removed ones, after the last `read`."""
         known = dict.fromkeys(entry.node.name for entry in self._entries)
         edges: dict[str, tuple[str, ...]] = {}
         previous: str | None = None
@@ -74,20 +74,20 @@ class Chain:
         found: dict[str, str] = {}
         for node in (entry.node for entry in self._entries if entry.node.is_map):
             source: object = node.items.source
-            # Only these are nodes; a callable of another type may have no hash.
-            if isinstance(source, Declared | FunctionType):
+            # Only these are nodes; other callables may not be hashable.
+            if isinstance(source, DeclaredNode | FunctionType):
                 source = self._names.get(source)
             if isinstance(source, str) and source in known:
                 found[node.name] = source
         return found
 
     def _put_all(self, attribute: str, nodes: list[Node]) -> None:
-        """Insert the nodes of an attribute in place of its nodes in a parent."""
+        """Insert the nodes of an attribute, in place of those that a parent has for it."""
         inherited = [entry for entry in self._entries if entry.attribute == attribute]
         last = inherited[-1] if inherited else None
         for node in nodes:
             entry = _Entry(node, attribute, _is_in_chain(node))
-            self._put(entry, behind=last)
+            self._put(entry, after=last)
             last = entry if last else None
         kept = {node.name for node in nodes}
         self._entries = [
@@ -96,7 +96,7 @@ class Chain:
             if entry.attribute != attribute or entry.node.name in kept
         ]
 
-    def _put(self, entry: _Entry, behind: _Entry | None) -> None:
+    def _put(self, entry: _Entry, after: _Entry | None) -> None:
         node = entry.node
         names.check(self._owner, node, self._reserved)
         self._names.setdefault(node.declared, node.name)
@@ -110,22 +110,24 @@ class Chain:
         elif existing is not None:
             entry.after = self._entries[existing].after
             self._entries[existing] = entry
-        elif behind is not None:
-            entry.after = behind.after
-            self._entries.insert(self._entries.index(behind) + 1, entry)
+        elif after is not None:
+            entry.after = after.after
+            self._entries.insert(self._entries.index(after) + 1, entry)
         else:
             self._entries.append(entry)
-        self._gather()
+        self._move_followers()
 
-    def _gather(self) -> None:
-        """Move each worker and aggregate right after its batch, wherever that was put."""
+    def _move_followers(self) -> None:
+        """Move each worker and aggregate directly after its batch."""
         followers = [entry for entry in self._entries if entry.node.kind.follows_batch]
         for entry in followers:
             entry.after = self._batch_of(entry.node)
         if followers:
             leading = [entry for entry in self._entries if entry not in followers]
             self._entries = [
-                each for entry in leading for each in (entry, *_behind(entry.node.name, followers))
+                each
+                for entry in leading
+                for each in (entry, *_worker_then_aggregate(entry.node.name, followers))
             ]
 
     def _batch_of(self, node: Node) -> str:
@@ -151,17 +153,17 @@ class Chain:
 
     def _insert_before(self, reference: object, entry: _Entry) -> None:
         anchor = self._anchor("before_step", reference, entry)
-        # It joins the line of its anchor; otherwise a later after_step would come between them.
+        # It gets its anchor's `after`; otherwise a later after_step would come between them.
         entry.after = self._entries[anchor].after
         self._entries.insert(anchor, entry)
 
     def _insert_after(self, reference: object, entry: _Entry) -> None:
         anchor = self._anchor("after_step", reference, entry)
         entry.after = self._entries[anchor].node.name
-        self._entries.insert(self._end_of_line(anchor), entry)
+        self._entries.insert(self._index_after(anchor), entry)
 
-    def _end_of_line(self, anchor: int) -> int:
-        """Return the index behind `anchor` and behind every entry that was put after it."""
+    def _index_after(self, anchor: int) -> int:
+        """Return the index after `anchor` and after every entry that was placed after it."""
         line = {self._entries[anchor].node.name}
         end = anchor + 1
         while end < len(self._entries) and self._entries[end].after in line:
@@ -170,9 +172,9 @@ class Chain:
         return end
 
     def _anchor(self, option: str, reference: object, entry: _Entry) -> int:
-        """Return the index of the entry to insert beside; removes the former entry of this name."""
+        """Remove the former entry of this name; return the index of the entry to insert beside."""
         node = entry.node
-        if not isinstance(reference, str | Declared):
+        if not isinstance(reference, str | DeclaredNode):
             raise StepConfigurationError(
                 f"{option} of {self._owner}.{node.name} takes a step's name or the decorated "
                 f"method, not {shown(reference)}.",
@@ -208,10 +210,10 @@ class Chain:
         return found
 
     def _override(self, attribute: str, value: Any) -> None:
-        """Replace the body of a parent's step by a plain method; refuse any other value."""
+        """Replace the body of a parent's step with a plain method; refuse any other value."""
         index = self._index(attribute)
         if index is None:
-            self._refuse_to_lose_a_list(attribute, value)
+            self._refuse_replaced_list(attribute, value)
             return
         node = overrides.by_method(self._owner, self._entries[index].node, value)
         self._entries[index].node = node
@@ -232,7 +234,7 @@ class Chain:
                     nodes[0].where if nodes else code_location.of_caller(),
                 )
 
-    def _refuse_to_lose_a_list(self, attribute: str, value: Any) -> None:
+    def _refuse_replaced_list(self, attribute: str, value: Any) -> None:
         held = [entry.node for entry in self._entries if entry.attribute == attribute]
         if held:
             listed = f"list of {held[0].kind.noun}s"
@@ -243,8 +245,8 @@ class Chain:
             )
 
 
-def _behind(batch: str, followers: list[_Entry]) -> list[_Entry]:
-    """Return the worker of a batch and then its aggregate, in whichever order they were read."""
+def _worker_then_aggregate(batch: str, followers: list[_Entry]) -> list[_Entry]:
+    """Return the worker of a batch and then its aggregate."""
     own = [entry for entry in followers if entry.after == batch]
     return sorted(own, key=lambda entry: entry.node.is_aggregate)
 
@@ -254,7 +256,7 @@ def is_list_of_nodes(value: object) -> bool:
 
 
 def _is_live(value: object) -> bool:
-    return isinstance(value, Declared) and not isinstance(value, RemovedStep)
+    return isinstance(value, DeclaredNode) and not isinstance(value, RemovedStep)
 
 
 def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
@@ -266,11 +268,11 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
             f"Decorate a method with it, or pass {other}.",
             value.where,
         )
-    if isinstance(value, Declared):
+    if isinstance(value, DeclaredNode):
         yield _node(attribute, value)
     elif is_list_of_nodes(value):
         for number, item in enumerate(value, start=1):
-            if not isinstance(item, Declared):
+            if not isinstance(item, DeclaredNode):
                 first = next(each for each in value if _is_live(each))
                 raise StepConfigurationError(
                     f"{owner}.{attribute} is a list of {first.kind.noun}s, but its item {number} "
@@ -280,8 +282,8 @@ def _nodes_of(attribute: str, value: Any, owner: str) -> Iterator[Node]:
             yield _node(f"{attribute}_{number}", item)
 
 
-def _node(name: str, item: Declared) -> Node:
-    return Node(name=name, where=item.where, declared=item, options=item.options)  # type: ignore[arg-type]  # every Declared is one of the union's classes
+def _node(name: str, item: DeclaredNode) -> Node:
+    return Node(name=name, where=item.where, declared=item, options=item.options)  # type: ignore[arg-type]  # every DeclaredNode is one of the union's classes
 
 
 def _is_in_chain(node: Node) -> bool:

@@ -19,7 +19,7 @@ class _EndingAtCaller:
     """Ends the traceback of a definition error at the line that called this package.
 
     Every public function that may raise one enters this in its outermost frame. The frames inside
-    are dropped, and a `with` statement raises the error again without adding its own.
+    it are dropped.
     """
 
     def __enter__(self) -> None: ...
@@ -57,13 +57,13 @@ def name_of(function: object) -> str:
 
 
 def fault(what: str) -> StepConfigurationError:
-    """Return an error about the line that the user's code is at."""
+    """Return an error that points to the caller's line."""
     return StepConfigurationError(what, of_caller())
 
 
 @contextmanager
 def naming(thing: str, where: str) -> Iterator[None]:
-    """Prefix errors with the thing they are about, and point them to its file and line."""
+    """Prefix errors with the name of the thing, and point them to its file and line."""
     try:
         yield
     except StepConfigurationError as error:

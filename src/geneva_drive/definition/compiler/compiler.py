@@ -15,10 +15,10 @@ from geneva_drive.definition.compiler.chain import Chain
 from geneva_drive.definition.compiler.graph import Edges, Graph, find_cycle
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.definition.nodes import approval, event_wait
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.nodes.step import is_method
 from geneva_drive.definition.options import options, policies
-from geneva_drive.definition.options.conditions import CancelCondition, Condition
+from geneva_drive.definition.options.conditions import CancelCondition, WorkflowCondition
 from geneva_drive.definition.options.policies import Policy
 from geneva_drive.definition.schedule import own_schedule
 from geneva_drive.definition.waits import event_values
@@ -52,7 +52,7 @@ class ClassBody(dict[str, Any]):
 
 
 def _declares(value: Any) -> bool:
-    return chain.is_list_of_nodes(value) or isinstance(value, Declared | CancelCondition)
+    return chain.is_list_of_nodes(value) or isinstance(value, DeclaredNode | CancelCondition)
 
 
 def compile_class(
@@ -175,7 +175,7 @@ def _cancel_conditions(
     workflow_class: type[Workflow[Any, Any]],
     bodies: Sequence[Mapping[str, Any]],
     reserved: frozenset[str],
-) -> Iterator[Condition]:
+) -> Iterator[WorkflowCondition]:
     found: dict[str, CancelCondition] = {
         name: value
         for body in bodies
@@ -190,12 +190,12 @@ def _cancel_conditions(
                     "this is the name of a member of gd.Workflow. "
                     "Choose another name for the condition."
                 )
-            condition = _present_condition(workflow_class, name)
+            condition = _effective_condition(workflow_class, name)
             condition.check(workflow_class)
         yield condition
 
 
-def _present_condition(workflow_class: type[Workflow[Any, Any]], name: str) -> Condition:
+def _effective_condition(workflow_class: type[Workflow[Any, Any]], name: str) -> WorkflowCondition:
     """Return the condition, or the method by which a subclass overrides it."""
     value = inspect.getattr_static(workflow_class, name)
     if isinstance(value, CancelCondition):
@@ -204,7 +204,7 @@ def _present_condition(workflow_class: type[Workflow[Any, Any]], name: str) -> C
         raise code_location.fault(
             f"a condition of a parent cannot become {shown(value)}. Override it with a method."
         )
-    return Condition("cancel_if", name)
+    return WorkflowCondition("cancel_if", name)
 
 
 def _check_step_conditions(definition: Definition) -> None:

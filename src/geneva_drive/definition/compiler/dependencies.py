@@ -1,4 +1,4 @@
-"""What a node waits for, by its position in the chain or by its options."""
+"""The nodes that a node waits for, from its position in the chain or its options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
@@ -39,14 +39,14 @@ class Previous(Enum):
 
 PREVIOUS = Previous.PREVIOUS
 
-TaskReference = str | Declared | Callable[..., Any]
+TaskReference = str | DeclaredNode | Callable[..., Any]
 StepReference = TaskReference | Previous
 TaskDependencies = TaskReference | Sequence[TaskReference] | None
 StepDependencies = StepReference | Sequence[StepReference] | None
 
 
 def parse(given: Mapping[str, Any], kind: NodeKind) -> tuple[object, ...]:
-    """Return the references that a node waits for; the nodes may be defined later."""
+    """Return the references to the nodes that a node waits for, which may be defined later."""
     if not kind.is_in_chain:
         listed = _listed(given, "depends_on")
         if PREVIOUS in listed:
@@ -70,7 +70,7 @@ def _listed(given: Mapping[str, Any], option: str) -> tuple[object, ...]:
 
 def _reference(option: str, value: object) -> object:
     reference = value.__func__ if isinstance(value, MethodType) else value
-    if not isinstance(reference, str | Previous | Declared | FunctionType):
+    if not isinstance(reference, str | Previous | DeclaredNode | FunctionType):
         raise StepConfigurationError(
             f"{option} takes a name, a decorated method or a list of these, not {shown(value)}."
         )

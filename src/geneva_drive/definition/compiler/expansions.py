@@ -12,7 +12,7 @@ from geneva_drive.definition.batches import MAX_BATCHES
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.compiler.graph import Edges, find_cycle
 from geneva_drive.definition.definition import Node, result_hint
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = MAX_NAME_LENGTH - len(f"_{MAX_BATCHES}")
 
-# Their results are lists, or hold lists, in ways of their own.
+# Kinds whose results are not a plain list of items.
 _NO_LISTS = (NodeKind.APPROVAL, NodeKind.CALLBACK, NodeKind.WORKER, NodeKind.MAP)
 
 
 def check(owner: str, nodes: Sequence[Node]) -> None:
-    """Raise an error if a batch is incomplete, or an execution could not have its name.
+    """Raise an error if a batch is incomplete, or the name of an execution is too long or taken.
 
     A worker and an aggregate come right after their batch.
     """
@@ -47,7 +47,7 @@ def check(owner: str, nodes: Sequence[Node]) -> None:
 
 
 def _groups(nodes: Sequence[Node]) -> Iterator[tuple[Node, list[Node]]]:
-    """Yield each node that follows no batch, with the workers and aggregates behind it."""
+    """Yield each node that follows no batch, with the workers and aggregates after it."""
     leading, followers = nodes[0] if nodes else None, list[Node]()
     for node in nodes[1:]:
         if node.kind.follows_batch:
@@ -81,7 +81,7 @@ def _check_names(owner: str, node: Node, nodes: Sequence[Node]) -> None:
         raise StepConfigurationError(
             f"The {node.kind.noun} name {node.name[:40]!r}... of {owner} is {len(node.name)} "
             f"characters long; at most {_LONGEST_NAME} can be stored, as its executions have "
-            f"numbers behind it.",
+            f"a number added to it.",
             node.where,
         )
     names = filter(None, (node.name, node.options.renamed_from))
@@ -90,7 +90,7 @@ def _check_names(owner: str, node: Node, nodes: Sequence[Node]) -> None:
         for name in filter(None, (other.name, other.options.renamed_from)):
             if numbered.fullmatch(name):
                 raise StepConfigurationError(
-                    f"{owner}.{other.name}: the name {name!r} is that of an execution of the "
+                    f"{owner}.{other.name}: {name!r} is the name of an execution of the "
                     f"{node.kind.noun} {node.name!r}. Choose another name.",
                     other.where,
                 )
@@ -102,7 +102,7 @@ def with_items(
     edges: Edges,
     sources: Mapping[str, str],
 ) -> Edges:
-    """Return the edges with those from each map to the step whose result it runs over."""
+    """Add the edge from each map to the step whose result it runs over."""
     by_name = {node.name: node for node in nodes}
     for node in (node for node in nodes if node.is_map):
         with code_location.naming(f"Map {node.name!r}", node.where):
@@ -144,16 +144,16 @@ def _check_method(
 ) -> None:
     source, owner = node.items.source, workflow_class.__name__
     if not isinstance(source, str):
-        if callable(source) and not isinstance(source, Declared):
+        if callable(source) and not isinstance(source, DeclaredNode):
             return
-        raise StepConfigurationError(f"items is {source!r}, which is no step of {owner}.")
+        raise StepConfigurationError(f"items is {source!r}, which is not a step of {owner}.")
     method = inspect.getattr_static(workflow_class, source, None)
     if not callable(getattr(workflow_class, source, None)):
         methods = [name for name, value in vars(workflow_class).items() if callable(value)]
         close = get_close_matches(source, [*names, *methods], 1)
         meant = f" Did you mean {close[0]!r}?" if close else ""
         raise StepConfigurationError(
-            f"items={shown(source)} names no step and no method of {owner}.{meant}"
+            f"items={shown(source)} names neither a step nor a method of {owner}.{meant}"
         )
     if inspect.isfunction(method):
         call_signatures.check_plain(f"items={shown(source)}", method, "self")

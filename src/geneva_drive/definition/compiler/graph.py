@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
-Edges = Mapping[str, Sequence[str]]  # node to the nodes it waits for
+Edges = Mapping[str, Sequence[str]]  # a node's id -> the nodes that it waits for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Graph:
     """An immutable graph of node ids; costly properties are computed when first read.
 
     Edges bypass removed nodes: the dependants of a removed node wait for its parents. A removed
-    node keeps its own parents and dependants, so that an execution that stands there can move on.
+    node keeps its own parents and dependants, so that a workflow that is at this node can move on.
     """
 
     parents: Mapping[str, tuple[str, ...]]
@@ -29,7 +29,7 @@ class Graph:
 
     @classmethod
     def of(cls, edges: Edges, removed: AbstractSet[str] = frozenset()) -> Graph:
-        """Make the graph of these edges; every node they name must be a key.
+        """Build the graph from these edges; every node that they name must be a key.
 
         With removed nodes, the edges must have no cycle: call `find_cycle` first.
         """
@@ -39,10 +39,10 @@ class Graph:
             if node not in removed:
                 for parent in waits_for:
                     dependants[parent].append(node)
-        behind = _behind_removed(edges, removed) if removed else {}
+        bypassed = _dependants_of_removed(edges, removed) if removed else {}
         return cls(
             parents=parents,
-            dependants={node: tuple(found) for node, found in dependants.items()} | behind,
+            dependants={node: tuple(found) for node, found in dependants.items()} | bypassed,
             removed=removed,
         )
 
@@ -52,7 +52,7 @@ class Graph:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The nodes in order of declaration, but each behind its parents."""
+        """The nodes in order of declaration, except that parents come first."""
         if _is_in_order(self._live):
             return tuple(self._live)
         return tuple(_sorted(self._live))
@@ -98,7 +98,7 @@ def signature_of(edges: Edges) -> str:
 
 
 def find_cycle(edges: Edges) -> tuple[str, ...]:
-    """Return a cycle, its first node again as the last, or an empty tuple."""
+    """Return a cycle, with its first node repeated at the end, or an empty tuple."""
     if _is_in_order(edges):
         return ()
     try:
@@ -149,7 +149,7 @@ def _bridged(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ..
     return {node: parents[node] for node in edges}
 
 
-def _behind_removed(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
+def _dependants_of_removed(edges: Edges, removed: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
     """Return the live dependants of each removed node, direct or through removed nodes."""
     behind: dict[str, set[str]] = {node: set() for node in edges if node in removed}
     for node in reversed(list(_sorted(edges))):

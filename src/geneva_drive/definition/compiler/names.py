@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geneva_drive.definition.definition import Node
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.options.options import MAX_NAME_LENGTH
 from geneva_drive.errors import StepConfigurationError
 
@@ -26,9 +26,9 @@ def check(owner: str, node: Node, reserved: frozenset[str]) -> None:
 
 
 def refuse_shared_nodes(owner: str, nodes: Sequence[Node]) -> None:
-    seen: dict[Declared, str] = {}
+    seen: dict[DeclaredNode, str] = {}
     for node in nodes:
-        # A batch with two workers or aggregates is refused by a message of its own.
+        # A batch with two workers or aggregates has an error message of its own.
         is_exempt = node.is_removed or node.kind.follows_batch
         first = node.name if is_exempt else seen.setdefault(node.declared, node.name)
         if first != node.name:

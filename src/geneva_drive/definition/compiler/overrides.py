@@ -24,7 +24,7 @@ def check_kind(owner: str, former: Node, node: Node) -> None:
 
 
 def by_method(owner: str, former: Node, value: Any) -> Node:
-    """Return the parent's node with a plain method as its body and its options kept."""
+    """Return the parent's node with its options, and with a plain method as its body."""
     name = former.name
     where = code_location.of_function(value) or code_location.of_caller()
     if former.is_removed:

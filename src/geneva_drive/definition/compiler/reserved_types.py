@@ -9,5 +9,5 @@ from geneva_drive.document_lane import DOCUMENT_LANE
 
 BULK_TYPE: Final = "geneva.bulk"
 BULK_STEP: Final = "give_command"
-# What no user's class has.
+# No user's class may have these types.
 RESERVED_TYPES: Final = frozenset({DYNAMIC_TYPE, DOCUMENT_LANE, BULK_TYPE})

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WhatCameBefore:
-    """The default of `depends_on`; None makes an entry point instead."""
+class NodeBefore:
+    """The default of `depends_on`: the node added before. None makes an entry point."""
 
     def __repr__(self) -> str:
-        return "<what came before>"
+        return "<the node before>"
 
 
-WHAT_CAME_BEFORE: Final = WhatCameBefore()
+NODE_BEFORE: Final = NodeBefore()
 
-DependsOn = str | Sequence[str] | None | WhatCameBefore
+DependsOn = str | Sequence[str] | None | NodeBefore
 
 
 class DynamicWorkflow:
@@ -51,7 +51,7 @@ class DynamicWorkflow:
     Its nodes call jobs, functions decorated with `@gd.job`. `depends_on` takes names, or the ids
     that `node` and `fan_out` return; `None` or `[]` makes an entry point. Without `depends_on`, a
     node depends on the node or `fan_out` before it. `start` freezes the graph in the database:
-    later code changes what its jobs do, never which nodes there are.
+    later code may change what its jobs do, but not its nodes.
 
     >>> import geneva_drive as gd
     >>> w = gd.DynamicWorkflow()
@@ -90,12 +90,12 @@ class DynamicWorkflow:
         self._id_of: dict[str, str] = {}  # by name
         self._last: tuple[str, ...] = ()
         self._heroes: dict[str, object] = {}  # of child workflows, by node id
-        self._aggregates: dict[str, str] = {}  # by the other nodes and the names of their batches
+        self._aggregates: dict[str, str] = {}  # by the ids and names of the batch's other nodes
         self._is_started = False
 
     @property
     def nodes(self) -> Mapping[str, StoredNode]:
-        """The nodes by id, in the order they were added."""
+        """The nodes by id, in the order in which they were added."""
         return MappingProxyType(self._nodes)
 
     def node(
@@ -105,13 +105,13 @@ class DynamicWorkflow:
         job: Job[..., Any] | str | None = None,
         args: Mapping[str, Any] | None = None,
         keep_result: bool = False,
-        depends_on: DependsOn = WHAT_CAME_BEFORE,
+        depends_on: DependsOn = NODE_BEFORE,
     ) -> str:
         """Add a node that calls a job with `args`, and return its id.
 
         `job` may be a name, for a job that only the workers import. A node without a job does
-        nothing: branches meet there. With `keep_result`, what the job returns is stored, for
-        `workflow.result_of(name)` to read.
+        nothing; branches can join there. With `keep_result`, the result of the job is stored, and
+        `workflow.result_of(name)` reads it.
         """
         self._refuse_if_started()
         written = node_arguments.written_args(name, args)
@@ -136,15 +136,16 @@ class DynamicWorkflow:
         job: Job[..., Any] | str,
         args: Mapping[str, Any] | Callable[[T], Mapping[str, Any]] | None = None,
         keep_result: bool = False,
-        depends_on: DependsOn = WHAT_CAME_BEFORE,
+        depends_on: DependsOn = NODE_BEFORE,
     ) -> list[str]:
         """Add a node for each item and return their ids. The nodes may run in parallel.
 
         `name` is a function of the item, or a format such as `"mutation_{}"`. `args` is a function
         of the item, or the same for all. The next node depends on all of these nodes. Without
-        items, it depends on `depends_on` of this call; but `depends_on=[]`, the list that this
-        call returns then, makes it an entry point. With `keep_result`, what the job returns for
-        each item is stored; a node after it reads all with `workflow.results_of()`.
+        items, the next node depends on what this call's `depends_on` names; if it is given the
+        empty list that this call returned, it becomes an entry point. With `keep_result`, the job's
+        result for each item is stored; a node after these reads all of them with
+        `workflow.results_of()`.
 
         If one item raises an error, no node is added.
         """
@@ -181,7 +182,7 @@ class DynamicWorkflow:
         hero: object = None,
         context: Mapping[str, Any] | None = None,
         detached: bool = False,
-        depends_on: DependsOn = WHAT_CAME_BEFORE,
+        depends_on: DependsOn = NODE_BEFORE,
     ) -> str:
         """Add a node that creates a child workflow and waits for its end; return the node's id.
 
@@ -208,18 +209,18 @@ class DynamicWorkflow:
         aggregate: Job[..., Any] | str,
         worker_args: Mapping[str, Any] | None = None,
         aggregate_args: Mapping[str, Any] | None = None,
-        depends_on: DependsOn = WHAT_CAME_BEFORE,
+        depends_on: DependsOn = NODE_BEFORE,
         **options: Unpack[BatchTerms],
     ) -> str:
-        """Add a batch: run `worker` for each range, then `aggregate`, and return the id of that.
+        """Add a batch: `worker` runs for each range, then `aggregate`. Return the aggregate's id.
 
-        The jobs get `batch` (a `gd.Batch`) and `results` (a `gd.BatchResults`), beside the
-        arguments that are given here; what they return is always stored. The options are
-        `parallelism`, `failure_strategy`, `tolerate` and `checkpoint_interval`, as those of
-        `@gd.batch`. The ranges are stored with the graph, so there is no `gd.Batches.over` or
-        `gd.Batches.csv` here.
+        Beside the arguments given here, the worker gets `batch` (a `gd.Batch`) and the aggregate
+        `results` (a `gd.BatchResults`); their results are always stored. The options are
+        `parallelism`, `failure_strategy`, `tolerate` and `checkpoint_interval`, as in `@gd.batch`.
+        The ranges are stored with the graph, so `gd.Batches.over` and `gd.Batches.csv` cannot be
+        used here.
 
-        A batch `rows` has three nodes: `rows` divides the work, `rows.worker` stands for the
+        A batch `rows` has three nodes: `rows` divides the work, `rows.worker` represents the
         workers `rows_001`, `rows_002` and so on, and `rows.aggregate` comes last. A node that
         depends on `rows` waits for all of it.
 
@@ -254,7 +255,7 @@ class DynamicWorkflow:
     def freeze(
         self, now: datetime, reference_to: Callable[[object], HeroRef | None] | None = None
     ) -> StoredGraph:
-        """Return the graph to store; `reference_to` returns the reference to a child's hero."""
+        """Return the graph to store; `reference_to` turns the hero of a child into a reference."""
         nodes = dict(self._nodes)
         for node_id, hero in self._heroes.items():
             node = nodes[node_id]
@@ -271,8 +272,8 @@ class DynamicWorkflow:
     def start(self, session: JoinedTransaction | None = None) -> WorkflowHandle[Any]:
         """Store the graph and schedule its entry points, in one transaction.
 
-        With `session`, that is the caller's transaction. A repeated `idempotency_key` returns the
-        workflow of the first call. A workflow without nodes finishes at once.
+        With `session`, it is the caller's transaction. A repeated `idempotency_key` returns the
+        workflow of the first call. A workflow without nodes finishes immediately.
         """
         self._refuse_if_started()
         drive = self._drive or drive_lookup.default_drive()
@@ -304,7 +305,7 @@ class DynamicWorkflow:
     def _batch_part(
         self, batch: str, part: NodeKind, job: object, args: Mapping[str, Any] | None
     ) -> StoredNode:
-        """Return the worker or the aggregate of a batch, without its id and its edges."""
+        """Return the worker or the aggregate of a batch, without id and edges."""
         name = stored_batch.part_name(batch, part)
         written = node_arguments.written_args(name, args)
         job_name = node_arguments.job_name(f"Node {shown(name)}", job)
@@ -345,7 +346,7 @@ class DynamicWorkflow:
             )
 
     def _parents(self, thing: str, depends_on: object) -> tuple[str, ...]:
-        if isinstance(depends_on, WhatCameBefore):
+        if isinstance(depends_on, NodeBefore):
             return self._last
         if depends_on is None:
             return ()

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class DocumentRun(Workflow[Any, Any]):
-    """The instance on which the steps of a document run; its type is their common lane."""
+    """The instance that runs the steps of a document; its type is the lane of all documents."""
 
     type_name = DOCUMENT_LANE
     may_proceed_without_hero = True
 
-    prepared: Any = None  # what the actions of a step did before its request opens
+    prepared: Any = None  # results of a step's actions that run before its request opens
 
     @property
     def scope(self) -> dict[str, Any]:
-        """What conditions and templates read: a copy of the context."""
+        """The values that conditions and templates read: a copy of the context."""
         return dict(self.context)
 
     @property

@@ -27,7 +27,7 @@ _WHERE = "a stored graph"
 
 
 class DynamicRun(Workflow[Any, Any]):
-    """The `workflow` of a job: its hero, context, flow control and kept results."""
+    """The `workflow` parameter of a job: hero, context, flow control and kept results."""
 
     type_name = DYNAMIC_TYPE
 
@@ -36,7 +36,7 @@ DYNAMIC: Final[Definition] = definition_of(DynamicRun)
 
 
 def signature_of(definition: Definition) -> str:
-    """Return a hash of the class as this process knows it; for dynamic workflows, of its jobs."""
+    """Return a hash of the class in this process; for dynamic workflows, of its jobs."""
     if definition is not DYNAMIC:
         return definition.signature
     return hashlib.sha256("\n".join(jobs.names()).encode()).hexdigest()[:16]
@@ -60,7 +60,7 @@ def stored_node(
     job = jobs.get(job_name)
     if job is None:
         return None
-    # Decoded when the body runs: an unknown type then fails the node like any other error.
+    # Decoded when the body runs, so that an unknown type fails the node like any other error.
     arguments = NO_ARGS if args is None else StoredArgs(args)
     options = replace(job.options, keep_result=True) if own.keeps_result else job.options
     task = JobTask(job, arguments, options, job.where, own.part or NodeKind.TASK)

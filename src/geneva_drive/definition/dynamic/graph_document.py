@@ -1,4 +1,4 @@
-"""Reads a stored graph that may have been edited by hand, and reports every fault."""
+"""The parser of stored graphs that may have been edited by hand; it reports every fault."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _plain_key = re.compile(r"\w+").fullmatch
 
 
 def read(document: str | Mapping[str, Any]) -> tuple[dict[str, StoredNode], datetime]:
-    """Return a document's nodes by id, and when they were frozen."""
+    """Return the nodes of a document by id, and the time at which they were frozen."""
     reader = _Reader()
     nodes, frozen_at = reader.read(document)
     if reader.faults or frozen_at is None:
@@ -160,7 +160,7 @@ class _Reader:
         )
 
     def _part(self, node_id: str, node: dict[str, Any]) -> tuple[NodeKind | None, int | None]:
-        """Return which part of a batch a node is, and the checkpoint interval of a worker."""
+        """Return the node's part in a batch, and its checkpoint interval if it is the worker."""
         part, interval = node.get("part"), node.get("checkpoint_interval")
         if part is not None and (not isinstance(part, str) or part not in _PARTS):
             fault = f"part is 'worker' or 'aggregate' of a batch, not {shown(part)}."
@@ -252,7 +252,7 @@ class _Reader:
 
     def _refuse_cycles(self, nodes: Mapping[str, StoredNode]) -> None:
         edges: dict[str, Sequence[str]] = {id_: node.depends_on for id_, node in nodes.items()}
-        if self.faults:  # some nodes are missing then
+        if self.faults:  # `nodes` is then incomplete
             edges = {id_: [each for each in found if each in nodes] for id_, found in edges.items()}
         cycle = find_cycle(edges)
         if cycle:
@@ -285,7 +285,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 def _may_repeat_keys(text: str, found: Any) -> bool:
     """True if the text has more node keys than were parsed.
 
-    JSON keeps the last of two equal keys: a node that was copied with its id would be lost
+    JSON keeps the last of two equal keys, so a node copied together with its id would be lost
     silently.
     """
     nodes = found.get("nodes") if isinstance(found, dict) else None
@@ -299,7 +299,7 @@ def _check_typed(text: str) -> None:
     try:
         values: object = typed_json.load(text)
     except NotFound:
-        return  # the type may be registered in the worker only
+        return  # the type may be registered only in workers
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise ValueError("they are not a dictionary with text as keys")
 

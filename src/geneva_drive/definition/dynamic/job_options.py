@@ -1,4 +1,4 @@
-"""The options that are stored with each node: those of its job, and its own."""
+"""The options that are stored with each node: its own, and those of its job."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from geneva_drive.definition.options.options import Options
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduling:
-    """When and where executions of a job run. The defaults are for an unknown job.
+    """When and where executions of a job run; the defaults apply to an unknown job.
 
-    It is stored for processes without the job.
+    They are stored for processes that do not have the job.
     """
 
     queue: str | None = None
     priority: int | None = None
     wait: timedelta = timedelta(0)
-    is_limited: bool = True  # unknown here: the worker that runs it decides
-    keeps_result: bool = False  # said by the node; its job may say so too
-    part: NodeKind | None = None  # of a batch: the node is its worker or its aggregate
-    checkpoint_interval: int | None = None  # of a batch's worker
+    is_limited: bool = True  # True for an unknown job: the worker that runs it decides
+    keeps_result: bool = False  # set by the node; its job may set it, too
+    part: NodeKind | None = None  # the node is the worker or the aggregate of a batch
+    checkpoint_interval: int | None = None  # for the worker of a batch
 
     @classmethod
     def of(cls, options: Options) -> Scheduling:
@@ -80,7 +80,7 @@ def of_row(text: str | None) -> Scheduling:
 
 
 def is_worker(text: str | None) -> bool:
-    """True for the worker of a batch: it has no execution of its own, but one for each range."""
+    """True for the worker of a batch, which has an execution for each range."""
     return text is not None and load(text).part is NodeKind.WORKER
 
 
@@ -92,7 +92,7 @@ def with_own(
     part: NodeKind | None = None,
     checkpoint_interval: int | None = None,
 ) -> str | None:
-    """Return the options of a job as they are stored with a node, together with the node's own."""
+    """Return the options of a job and of a node, as they are stored with the node."""
     if text is None and not keep and part is None:
         return None
     return replace(

@@ -19,7 +19,7 @@ from geneva_drive.errors import StepConfigurationError
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-# Passed to a job that has a parameter of this name.
+# Passed to a job that has a parameter with this name.
 _OFFERED = ("workflow", "node", "session")
 
 
@@ -48,10 +48,10 @@ class Job(Generic[P, R]):
         self.options = options
         self.scheduling = Scheduling.of(options)
         self.where = where
-        self.given = given or {}  # the options as written; a node may override some
+        self.given = given or {}  # the options as written, which a node may override
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
-        self._asks_for = _asked_by(function)
+        self._asks_for = _passed_parameters(function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -82,7 +82,7 @@ class Job(Generic[P, R]):
                 signature.bind(**args, **dict.fromkeys(self._asks_for))
         except TypeError as error:
             raise StepConfigurationError(
-                f"job {self.name!r} is called with ({', '.join(args)}) and takes {signature}: "
+                f"job {self.name!r} is called with ({', '.join(args)}) but takes {signature}: "
                 f"{error}."
             ) from None
 
@@ -101,10 +101,10 @@ def job(
 def job(
     function: Callable[..., Any] | None = None, /, *, name: str | None = None, **given: Any
 ) -> Any:
-    """Make a function a job, which nodes call by name with stored arguments.
+    """Turn a function into a job, which nodes call by name with stored arguments.
 
-    Its name is `module.function`, or `name`: keep it when the function moves. The engine passes
-    the parameters `workflow` and `node`; the others are the node's `args`.
+    Its name is `module.function`, or `name`; keep the name when the function moves. The engine
+    passes the parameters `workflow` and `node`; the others come from the node's `args`.
 
     >>> import geneva_drive as gd
     >>> @gd.job(name="send_receipt", retry=gd.Retry(max=3))
@@ -126,7 +126,7 @@ def job(
 
 def _identity(known: Job[..., Any]) -> tuple[object, object]:
     function: Any = known.function
-    # A callable without a name, such as a partial, is the same only if it is the same object.
+    # Callables without a name, such as partials, are compared by identity.
     return function.__module__, getattr(function, "__qualname__", function)
 
 
@@ -150,7 +150,7 @@ def _make(
         raise StepConfigurationError(
             f"A job is a function, not {type(function).__name__} {shown(function)}.", where
         )
-    # Not by `name or ...`: whatever was given as a name may refuse to be true, false or equal.
+    # Not `name or ...`: the truth value of an arbitrary object may raise.
     has_name = name is not None and not _is_empty(name)
     known_as = name if has_name else code_location.name_of(function)
     with code_location.naming(f"Job {shown(known_as)}", where):
@@ -178,13 +178,13 @@ def _name_of(function: Any) -> str:
 
 def _check_body(function: Any, parsed: Options) -> None:
     call_signatures.check_runs(function, transaction=parsed.transaction)
-    if parsed.transaction and "session" not in _asked_by(function):
+    if parsed.transaction and "session" not in _passed_parameters(function):
         raise StepConfigurationError(
             "transaction=True passes a session, and the function has no parameter 'session'."
         )
 
 
-def _asked_by(function: Callable[..., Any]) -> tuple[str, ...]:
+def _passed_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     signature = _signature(function)
     if signature is None:
         return ()

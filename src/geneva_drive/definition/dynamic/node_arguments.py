@@ -1,4 +1,4 @@
-"""Checks of the arguments that make a node of a dynamic workflow."""
+"""Checks of the arguments of nodes in dynamic workflows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
-# Not jobs, but what the engine does itself, so that no other code runs such a node by mistake.
+# Reserved job names for what the engine does itself, so that no user's job runs such a node.
 CHILD_JOB: Final = "geneva_drive.child"
 BATCH_JOB: Final = "geneva_drive.batch"
 OWN_JOBS: Final = frozenset({CHILD_JOB, BATCH_JOB})
 
-# Comparing a hundred thousand names would take seconds.
+# Comparing 100,000 names would take seconds.
 _MAX_COMPARED = 5_000
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ def job_name(thing: str, job: object) -> str:
 
 
 def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
-    """Return the function that names the node of an item."""
+    """Return the function from an item to the name of its node."""
     if callable(name):
         return name
     if not isinstance(name, str):
@@ -80,7 +80,7 @@ def naming(name: str | Callable[[T], str]) -> Callable[[T], str]:
 
 
 def written_args(name: str, args: object) -> StoredArgs:
-    """Return the arguments of a node in their stored form."""
+    """Return the arguments of a node as stored text."""
     if args is None:
         return NO_ARGS
     if not checks.is_json_object(args):

@@ -11,7 +11,7 @@ from geneva_drive.definition.batches import Batches, BatchRange
 from geneva_drive.definition.dynamic import node_arguments
 from geneva_drive.definition.dynamic.node_arguments import BATCH_JOB
 from geneva_drive.definition.dynamic.stored_node import StoredArgs, StoredNode
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options import expansion
 from geneva_drive.definition.options.expansion import BatchTerms, ExpansionTerms
 from geneva_drive.definition.options.options import Options, refuse_unknown
@@ -20,14 +20,14 @@ from geneva_drive.display import shown
 from geneva_drive.errors import InvalidInput, StepConfigurationError
 from geneva_drive.serialization import typed_json
 
-# What the engine passes to the job of each part of a batch.
+# The parameter that the engine passes to the job of each part of a batch.
 PASSED: Final[Mapping[NodeKind, str]] = {NodeKind.WORKER: "batch", NodeKind.AGGREGATE: "results"}
 
 _WORKER_SUFFIX = f".{NodeKind.WORKER}"
 _NUMBERED = re.compile(r"(.+)_\d{3,6}")
 
 
-class StoredBatch(Declared):
+class StoredBatch(DeclaredNode):
     """A batch of a stored graph; its ranges were known when the graph was built."""
 
     expansion: ExpansionTerms
@@ -36,7 +36,7 @@ class StoredBatch(Declared):
         super().__init__(NodeKind.BATCH, name, Options(), where)
         written = json.loads(args.text)
         self.args = args
-        self.worker: str = written["worker"]  # the id of the node that its workers belong to
+        self.worker: str = written["worker"]  # the id of its worker node
         self.expansion = _terms(written)
 
     @property
@@ -45,17 +45,17 @@ class StoredBatch(Declared):
 
 
 def part_name(batch: str, part: NodeKind) -> str:
-    """Return the name of a batch's worker or aggregate; that of the worker is its id too."""
+    """Return the name of a batch's worker or aggregate; the worker's name is also its id."""
     return f"{batch}.{part}"
 
 
 def worker_stem(node_id: str) -> str:
-    """Return what the ids of all workers begin with: those of "rows.worker" are "rows_001" etc."""
+    """Return the prefix of the workers' ids: for "rows.worker" it is "rows", as in "rows_001"."""
     return node_id.removesuffix(_WORKER_SUFFIX)
 
 
 def stem_in(name: str) -> str | None:
-    """Return the stem of a name that a batch's worker could have; None for other names."""
+    """Return the stem of a name such as "rows_001"; None for names that no worker can have."""
     numbered = _NUMBERED.fullmatch(name)
     return numbered[1] if numbered else None
 
@@ -70,7 +70,7 @@ def parse_terms(name: str, given: Mapping[str, Any]) -> ExpansionTerms:
 
 
 def written_args(name: str, batches: object, terms: ExpansionTerms) -> StoredArgs:
-    """Return the ranges and terms of a batch in their stored form."""
+    """Return the ranges and terms of a batch as stored text."""
     if not isinstance(batches, Batches):
         raise InvalidInput(
             f"Batch {shown(name)}: batches is {shown(batches)}. Pass a gd.Batches, such as "
@@ -78,7 +78,7 @@ def written_args(name: str, batches: object, terms: ExpansionTerms) -> StoredArg
         )
     if batches.source is not None:
         raise InvalidInput(
-            f"Batch {shown(name)}: a stored graph keeps ranges, and no query or file to divide. "
+            f"Batch {shown(name)}: a stored graph holds ranges, not a query or file to divide. "
             f"Use @gd.batch in a class for gd.Batches.over() and .csv(), or pass "
             f"gd.Batches.ranges([...])."
         )
@@ -123,7 +123,7 @@ def _terms(written: Mapping[str, Any]) -> ExpansionTerms:
 
 
 def check_call(name: str, part: NodeKind, job: object, args: Mapping[str, Any]) -> None:
-    """Raise an error if the job of a worker or an aggregate does not take what it gets."""
+    """Raise an error if the job of a worker or an aggregate does not accept its arguments."""
     passed = PASSED[part]
     if passed in args:
         raise InvalidInput(
@@ -134,7 +134,7 @@ def check_call(name: str, part: NodeKind, job: object, args: Mapping[str, Any]) 
 
 
 def faults(nodes: Mapping[str, StoredNode]) -> Iterable[tuple[str, str, str]]:
-    """Yield what is wrong with the batches of a graph: node id, key and message."""
+    """Yield the faults of a graph's batches, each as node id, key and message."""
     if all(node.part is None and node.job != BATCH_JOB for node in nodes.values()):
         return
     workers: set[str] = set()
@@ -151,7 +151,7 @@ def faults(nodes: Mapping[str, StoredNode]) -> Iterable[tuple[str, str, str]]:
             yield node.id, "part", "No batch has this worker."
         if node.part is NodeKind.WORKER and node.name != node.id:
             yield node.id, "name", "The worker of a batch has its id as its name."
-        if node.part is NodeKind.AGGREGATE and not _is_behind_worker(node, nodes):
+        if node.part is NodeKind.AGGREGATE and not _depends_on_worker(node, nodes):
             yield node.id, "depends_on", "An aggregate depends on the worker of its batch alone."
     yield from _faults_of_names(nodes, {worker_stem(worker): worker for worker in workers})
 
@@ -180,7 +180,7 @@ def _faults_of_batch(
     workers.add(worker.id)
 
 
-def _is_behind_worker(node: StoredNode, nodes: Mapping[str, StoredNode]) -> bool:
+def _depends_on_worker(node: StoredNode, nodes: Mapping[str, StoredNode]) -> bool:
     parents = [nodes.get(parent) for parent in node.depends_on]
     return len(parents) == 1 and parents[0] is not None and parents[0].part is NodeKind.WORKER
 

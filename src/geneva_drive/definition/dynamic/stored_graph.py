@@ -1,4 +1,4 @@
-"""A frozen graph as the database stores it: data only."""
+"""A frozen graph, as the database stores it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geneva_drive.errors import PayloadTooLarge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGraph:
-    """The nodes of one workflow in order, as they were when it was started."""
+    """The nodes of one workflow, in order, as they were at its start."""
 
     nodes: Mapping[str, StoredNode]
     signature: str
@@ -26,7 +26,7 @@ class StoredGraph:
 
     @classmethod
     def freeze(cls, nodes: Mapping[str, StoredNode], frozen_at: datetime) -> StoredGraph:
-        """Return the graph of these nodes by id; they depend on each other only."""
+        """Return the graph of these nodes, which depend only on each other."""
         edges = {node_id: node.depends_on for node_id, node in nodes.items()}
         return cls(
             nodes=MappingProxyType(dict(nodes)),
@@ -62,7 +62,7 @@ class StoredGraph:
         }
 
     def _nodes_to_dag(self) -> dict[str, dict[str, Any]]:
-        # Parsing a hundred thousand texts one by one takes several times longer.
+        # Parsing 100,000 texts one by one takes several times longer.
         texts = [node.args_text for node in self.nodes.values() if node.job is not None]
         args = iter(json.loads(f"[{','.join(texts)}]"))
         found: dict[str, dict[str, Any]] = {}

@@ -11,9 +11,9 @@ from geneva_drive.serialization import typed_json
 
 
 class StoredArgs(Mapping[str, Any]):
-    """A node's arguments in their stored form, decoded when first read.
+    """A node's arguments as stored text, decoded on first access.
 
-    So a process can read the graph without knowing the types of all arguments.
+    A process can therefore read the graph without knowing the types of all arguments.
     """
 
     __slots__ = ("_values", "text")
@@ -45,11 +45,11 @@ NO_ARGS = StoredArgs("{}")
 
 @dataclass(frozen=True, slots=True)
 class StoredNode:
-    """A node: others depend on its id, people read its name."""
+    """A node; other nodes refer to its id, people read its name."""
 
     id: str
     name: str
-    job: str | None = None  # None: nothing outside the workflow's class is called
+    job: str | None = None  # None for a node that calls no job
     args: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
     keep_result: bool = False
@@ -58,6 +58,6 @@ class StoredNode:
 
     @property
     def args_text(self) -> str:
-        """The arguments in their stored form."""
+        """The arguments as stored text."""
         args = self.args
         return args.text if isinstance(args, StoredArgs) else typed_json.dump(args)

@@ -26,10 +26,10 @@ _START_KEYWORDS = ("hero", "context", "queue", "priority", "idempotency_key", "s
 
 
 class Template(Generic[P]):
-    """A function that builds dynamic workflows, with a name by which its runs are found.
+    """A function that builds dynamic workflows, with a name that identifies its runs.
 
-    Calling it with a `gd.DynamicWorkflow` adds its nodes to that one, so templates can use
-    templates.
+    Calling it with a `gd.DynamicWorkflow` adds its nodes to that workflow, so templates can use
+    other templates.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Template(Generic[P]):
         session: JoinedTransaction | None = None,
         **parameters: Any,
     ) -> WorkflowHandle[Any]:
-        """Build a workflow from these parameters and start it, as `DynamicWorkflow.start` does."""
+        """Build a workflow from these parameters, and start it like `DynamicWorkflow.start`."""
         w = DynamicWorkflow(
             hero,
             context=context,
@@ -95,7 +95,7 @@ class Template(Generic[P]):
             signature.bind(w, **parameters)
         except TypeError as error:
             raise InvalidInput(
-                f"Template {self.name!r} is started with ({', '.join(parameters)}) and takes "
+                f"Template {self.name!r} is started with ({', '.join(parameters)}) but takes "
                 f"{signature}: {error}."
             ) from None
         w.template_name = self.name
@@ -110,10 +110,10 @@ def template(
     *, name: str | None = None
 ) -> Callable[[Callable[Concatenate[DynamicWorkflow, P], object]], Template[P]]: ...
 def template(function: Callable[..., object] | None = None, /, *, name: str | None = None) -> Any:
-    """Make a function that adds nodes to a `gd.DynamicWorkflow` a template.
+    """Turn a function that adds nodes to a `gd.DynamicWorkflow` into a template.
 
     The function runs once, when a workflow is started; the database stores the graph that it built.
-    Its name is `module.function`, or `name`: keep it, as workflows are found by it.
+    Its name is `module.function`, or `name`; keep it, because workflows are found by this name.
 
     >>> import geneva_drive as gd
     >>> @gd.template(name="nightly")
@@ -158,7 +158,7 @@ def _make(function: Any, name: str | None, where: str | None) -> Template[...]:
             f"A template is a function, not {type(function).__name__} {shown(function)}.", where
         )
     full_name = f"{function.__module__}.{function.__qualname__}" if name is None else name
-    # Not by `name or ...`: whatever was given as a name may refuse to be true or false.
+    # Not `name or ...`: the truth value of an arbitrary object may raise.
     known_as = function.__name__ if name in (None, "") else name
     with code_location.naming(f"Template {shown(known_as)}", where):
         options.name("the name", full_name)

@@ -36,7 +36,7 @@ AnyData = dict[str, Any] | None  # of a decision without a form
 
 
 class ApprovalStep(Step[P, R], Generic[P, R, F]):
-    """What `gd.approval` leaves in the class body; `F` is the type of the decision's data."""
+    """An approval in a class body; `F` is the type of the decision's data."""
 
     terms: ApprovalTerms
 
@@ -65,7 +65,7 @@ class ApprovalStep(Step[P, R], Generic[P, R, F]):
 if TYPE_CHECKING:
 
     class ApprovalMethod(Generic[P, R, F]):
-        """An approval read from an instance: a method, from which `result_of` reads the form."""
+        """An approval on an instance: a method whose type tells `result_of` the form."""
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -101,11 +101,11 @@ def approval(
     ApprovalStep[Concatenate[ApprovalDecision[AnyData], P], R, AnyData],
 ]: ...
 def approval(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step that asks people to decide, and runs once they have.
+    """Turn a method into a step that asks people to decide, and runs after the decision.
 
     `role` or `approvers` says who decides. The body is called with a `gd.ApprovalDecision`, also
-    after a rejection or an expiry, before `on_reject` or `on_timeout` acts. While it waits, an
-    approval needs no worker: a crash or a deploy changes nothing.
+    after a rejection or an expiry; then `on_reject` or `on_timeout` takes effect. While it waits,
+    an approval needs no worker: crashes and deploys do not affect it.
 
     >>> import geneva_drive as gd
     >>> from datetime import timedelta
@@ -146,7 +146,7 @@ def branches(
     """Return the direct dependants of an approval that run, in order of declaration.
 
     None if neither `on_reject` nor `on_timeout` names a task: then all of them run. A deadline that
-    rejects or approves is an expiry too.
+    rejects or approves is an expiry, too.
     """
     terms = node.terms
     if terms.reject_task is None and terms.timeout_task is None:
@@ -195,7 +195,7 @@ def _check_task(
     way_out = f"Declare it with @gd.task(depends_on={node.name!r})."
     if found.kind is not NodeKind.TASK:
         raise StepConfigurationError(
-            f"{option} names {found.name!r}, which is {found.kind.a_noun} and no task. {way_out}"
+            f"{option} names {found.name!r}, which is {found.kind.a_noun}, not a task. {way_out}"
         )
     if node.name not in found.depends_on:
         raise StepConfigurationError(

@@ -1,4 +1,4 @@
-"""Batches: steps that divide their work among workers, and sum up what these return."""
+"""Batches: steps that divide their work among workers, and aggregate the results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class WorkerStep(Step[P, R]):
-    """What `.worker` of a batch leaves in the class body."""
+    """The worker of a batch in a class body."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class WorkerStep(Step[P, R]):
 
 
 class AggregateStep(Step[P, R]):
-    """What `.aggregate` of a batch leaves in the class body."""
+    """The aggregate of a batch in a class body."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class AggregateStep(Step[P, R]):
 
 
 class BatchStep(Step[P, R], Generic[P, R]):
-    """What `gd.batch` leaves in the class body; it declares its worker and its aggregate."""
+    """A batch in a class body; its methods `worker` and `aggregate` declare the other parts."""
 
     expansion: ExpansionTerms
 
@@ -94,10 +94,10 @@ class BatchStep(Step[P, R], Generic[P, R]):
         self, /, **given: Unpack[WorkerOptions]
     ) -> Callable[[Callable[Concatenate[Any, W], T]], WorkerStep[W, T]]: ...
     def worker(self, function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-        """Make a method the worker of this batch; its second argument is a `gd.Batch`.
+        """Turn a method into the batch's worker; its second argument is a `gd.Batch`.
 
-        It runs once for each range, as `process_001` and so on, and its result is kept. The batch
-        says when it runs; the other options of a step are its own.
+        It runs once for each range, as `process_001` and so on, and its result is kept. It takes
+        the options of a step, except those that say when it runs.
         """
         with code_location.ending_at_caller:
             build = partial(_build_follower, WorkerStep, self)
@@ -112,7 +112,7 @@ class BatchStep(Step[P, R], Generic[P, R]):
         self, /, **given: Unpack[WorkerOptions]
     ) -> Callable[[Callable[Concatenate[Any, W], T]], AggregateStep[W, T]]: ...
     def aggregate(self, function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-        """Make a method the aggregate of this batch; its second argument is a `gd.BatchResults`.
+        """Turn a method into the batch's aggregate; its second argument is a `gd.BatchResults`.
 
         It runs once, when the workers are done, and its result is kept.
         """
@@ -130,13 +130,13 @@ def batch(
     **given: Unpack[BatchOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], B]], BatchStep[P, B]]: ...
 def batch(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step that divides work among workers; it returns a `gd.Batches`.
+    """Turn a method into a step that divides work among workers; it returns a `gd.Batches`.
 
     The worker runs once for each range, up to `parallelism` at once, then the aggregate runs. All
     workers are created in one transaction, so a crash cannot create them twice.
 
-    In the chain, the worker and the aggregate come right after their batch, and the next step
-    behind the aggregate. To wait for the whole batch, a node depends on the aggregate;
+    In the chain, the worker and the aggregate come directly after their batch, and the next step
+    after the aggregate. A node that must wait for the whole batch depends on the aggregate;
     `depends_on=rows` waits only until the work is divided.
 
     >>> import geneva_drive as gd

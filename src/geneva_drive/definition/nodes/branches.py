@@ -1,4 +1,4 @@
-"""Branches: steps of a document that run other steps of it as child workflows."""
+"""Branches: steps of a document that run other steps as child workflows."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class BranchStep(Step[[], Any]):
 
 
 def _unused(instance: object) -> None:
-    """The engine runs the branches."""
+    """Raise an error: the engine runs the branches, not a body."""
     raise AssertionError(f"{instance!r} has no body")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.metaclass import WorkflowMeta
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import ChildOptions
 from geneva_drive.definition.options.options import Options
@@ -28,10 +28,10 @@ class Child:
     """The workflow that `gd.child` starts, or `gd.map` for each item."""
 
     workflow_class: type[Workflow[Any, Any]] | str  # or its type
-    hero: object = None  # or a callable of the parent, in a map of the parent and the item
+    hero: object = None  # or a callable of the parent; in a map, of the parent and the item
     context: Mapping[str, Any] | Callable[..., GivenContext | None] | None = None
     detached: bool = False
-    timeout: timedelta | None = None  # after which it is canceled
+    timeout: timedelta | None = None  # the child is canceled after this time
 
     @property
     def name(self) -> str:
@@ -42,8 +42,8 @@ class Child:
         )
 
 
-class ChildStep(Declared):
-    """What `gd.child` leaves in the class body."""
+class ChildStep(DeclaredNode):
+    """A child workflow in a class body."""
 
     child: Child
 
@@ -60,10 +60,10 @@ def child(
     detached: bool = False,
     **given: Unpack[ChildOptions],
 ) -> ChildStep:
-    """Make another workflow a step of this one; the step completes when that workflow finishes.
+    """Declare a step that runs another workflow, and completes when that workflow finishes.
 
-    `hero` and `context` are values, or functions of the parent. Name a class that is defined later
-    by its type. Canceling the parent cancels the child, unless it is `detached`.
+    `hero` and `context` are values, or functions of the parent. To refer to a class that is defined
+    later, pass its type. Canceling the parent cancels the child, unless it is `detached`.
 
     >>> import geneva_drive as gd
     >>> class Ship(gd.Workflow):
@@ -103,7 +103,7 @@ def check_class(option: str, value: object, where: str) -> None:
 
 
 def check(declared: Child, *arguments: str) -> None:
-    """Check the terms of a child, whose callables take these arguments."""
+    """Check the terms of a child; its callables take these arguments."""
     checks.flag("detached", declared.detached, error=StepConfigurationError)
     if isinstance(declared.hero, type | str):
         raise StepConfigurationError(

@@ -1,4 +1,4 @@
-"""Decisions: methods that choose which of the nodes behind them run."""
+"""Decisions: methods that choose which of the nodes after them run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def decision(
     **given: Unpack[DecisionOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], B]], Step[P, B]]: ...
 def decision(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method choose which of its dependants run; the others are skipped.
+    """Turn a method into a task that chooses which of its dependants run; the others are skipped.
 
     It returns a name, a decorated method, a list of these, or None for no branch at all.
 

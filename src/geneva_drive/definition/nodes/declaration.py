@@ -1,4 +1,4 @@
-"""What a class body holds for a node of any kind."""
+"""The declaration of a node of any kind in a class body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NodeKind(StrEnum):
     CALLBACK = "wait_for_callback"
     CHILD = "child"
     BATCH = "batch"
-    WORKER = "worker"  # of a batch; a placeholder for as many executions as there are ranges
+    WORKER = "worker"  # of a batch; a placeholder for one execution per range
     AGGREGATE = "aggregate"  # of a batch
     MAP = "map"
     REMOVED = "removed"
@@ -50,19 +50,19 @@ class NodeKind(StrEnum):
 
     @property
     def maker(self) -> str:
-        """What declares one: a function of `gd`, or a method of a batch."""
+        """The decorator for this kind: a function of `gd`, or a method of a batch."""
         if self.follows_batch:
             return f"<batch>.{self.value}"
         return "gd.resumable_step" if self is NodeKind.RESUMABLE else f"gd.{self.value}"
 
     @property
     def is_in_chain(self) -> bool:
-        """True if its position in the class body says what it waits for."""
+        """True if its position in the class body defines the node that it waits for."""
         return self not in (NodeKind.TASK, NodeKind.DECISION)
 
     @property
     def follows_batch(self) -> bool:
-        """True for the worker and the aggregate of a batch, which come right after it."""
+        """True for the worker and the aggregate of a batch, which come directly after it."""
         return self in (NodeKind.WORKER, NodeKind.AGGREGATE)
 
 
@@ -81,10 +81,10 @@ _NOUNS = {
 }
 
 
-class Declared:
-    """What a decorator, or a call such as `gd.task(job=...)`, leaves in a class body.
+class DeclaredNode:
+    """The result of a decorator, or of a call such as `gd.task(job=...)`, in a class body.
 
-    Each kind runs one of a method, a job or a child workflow, or nothing.
+    A node runs a method, a job, a child workflow or nothing.
     """
 
     function: Callable[..., Any] | None = None
@@ -92,7 +92,7 @@ class Declared:
     args: Mapping[str, Any] = MappingProxyType({})  # of the job
     child: Child | None = None
     terms: ApprovalTerms | None = None  # of an approval
-    until: Callable[[Any], object] | None = None  # of a wait: the moment, given the workflow
+    until: Callable[[Any], object] | None = None  # of a wait: from a workflow to the moment
     event_terms: EventTerms | None = None  # of a wait for events or a callback
     expansion: ExpansionTerms | None = None  # of a batch or a map
     items: MapItems | None = None  # of a map
@@ -107,8 +107,8 @@ class Declared:
         return f"<{self.kind.noun} {self._name!r} at {self.where}>"
 
 
-class Junction(Declared):
-    """A node of a stored graph that runs nothing: branches meet there."""
+class Junction(DeclaredNode):
+    """A node of a stored graph that runs nothing; branches join there."""
 
     def __init__(self, name: str, options: Options, where: str) -> None:
         super().__init__(NodeKind.TASK, name, options, where)

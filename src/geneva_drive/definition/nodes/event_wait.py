@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-_ANY_CALLBACK = "callback"  # waits for callbacks name no type
+_ANY_CALLBACK = "callback"  # the type of waits for callbacks, which name none
 
 
 class EventWaitStep(Step[P, R], Generic[P, R]):
-    """What `gd.wait_for_event` and `gd.wait_for_callback` leave in the class body."""
+    """A wait for events or for a callback in a class body."""
 
     event_terms: EventTerms
 
@@ -49,11 +49,11 @@ class EventWaitStep(Step[P, R], Generic[P, R]):
 def wait_for_event(
     type: str | Sequence[str], /, **given: Unpack[EventWaitOptions]
 ) -> Callable[[Callable[Concatenate[Any, Any, P], R]], Step[Concatenate[Any, P], R]]:
-    """Make a method a step that waits for an event, and runs once it was published.
+    """Turn a method into a step that waits for an event, and runs once it has been published.
 
     `type` is the type of the event, or a list of types; one may end in `*`. The body is called with
-    the `gd.Event`, and with a list of events for `mode="all"`. An event that was published before
-    the step is reached counts, until its `ttl` is over.
+    the `gd.Event`, or with a list of events for `mode="all"`. An event that was published before
+    the step is reached counts, unless its `ttl` is over.
 
     >>> import geneva_drive as gd
     >>> from datetime import timedelta
@@ -74,11 +74,11 @@ def wait_for_event(
 def wait_for_callback(
     **given: Unpack[CallbackWaitOptions],
 ) -> Callable[[Callable[Concatenate[Any, Callback, P], R]], Step[Concatenate[Callback, P], R]]:
-    """Make a method a step that waits for an outside service to call a URL.
+    """Turn a method into a step that waits for an outside service to call a URL.
 
     An earlier step passes `self.callback_url("bank")` to the service. The body is called with the
-    `gd.Callback` once the service has called it, be it before this step is reached. The setting
-    `public_url` says where the service finds this application.
+    `gd.Callback` once the service has called the URL, even if that was before this step is reached.
+    The setting `public_url` says where the service finds this application.
 
     >>> import geneva_drive as gd
     >>> from datetime import timedelta
@@ -145,6 +145,6 @@ def _check_task(definition: Definition, node: Node) -> None:
         ) from None
     if found.kind is not NodeKind.TASK or node.name not in found.depends_on:
         raise StepConfigurationError(
-            f"on_timeout names {found.name!r}, which is no task that depends on the wait. Declare "
-            f"it with @gd.task(depends_on={node.name!r})."
+            f"on_timeout names {found.name!r}, which is not a task that depends on the wait. "
+            f"Declare it with @gd.task(depends_on={node.name!r})."
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.nodes import child as children
 from geneva_drive.definition.nodes.child import Child
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import expansion, keywords, map_items, options
 from geneva_drive.definition.options.expansion import ExpansionTerms
@@ -26,7 +26,7 @@ R = TypeVar("R", covariant=True)
 
 
 class MapStep(Step[P, R], Generic[P, R]):
-    """What `@gd.map` leaves in the class body."""
+    """A map in a class body."""
 
     expansion: ExpansionTerms
     items: MapItems
@@ -47,7 +47,7 @@ class MapStep(Step[P, R], Generic[P, R]):
         return MapStep(function, self.options, self.items, self.expansion, where)
 
 
-class ChildMap(Declared):
+class ChildMap(DeclaredNode):
     """A map that starts a child workflow for each item."""
 
     child: Child  # its hero and context may be callables of the parent and the item
@@ -86,10 +86,10 @@ def map(
 ) -> Any:
     """Run a method, or a child workflow, once for each item of a list.
 
-    `items` is a step that keeps a list as its result, a method's name or a callable of self. It is
-    read once; a crash repeats no item that is done. A method is called with one item, and
-    `results_of` returns the results in the order of the items. With `workflow`, each item starts
-    one child; `hero` and `context` are values, or functions of the parent and the item.
+    `items` is a step that keeps a list as its result, a method's name or a callable of self. The
+    list is read once; after a crash, only unfinished items run again. A method is called with one
+    item, and `results_of` returns the results in the order of the items. With `workflow`, each item
+    starts one child; `hero` and `context` are values, or functions of the parent and the item.
 
     >>> import geneva_drive as gd
     >>> class ToolCall(gd.Workflow):
@@ -121,7 +121,7 @@ def _refuse_terms_of_a_child(hero: object, context: object) -> None:
     for option, value in (("hero", hero), ("context", context)):
         if value is not None:
             raise code_location.fault(
-                f"{option} of a map goes with workflow=, the class of its child workflows."
+                f"{option} of a map needs workflow=, the class of its child workflows."
             )
 
 

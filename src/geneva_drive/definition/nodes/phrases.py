@@ -8,13 +8,13 @@ from geneva_drive.definition.definition import Node
 from geneva_drive.definition.nodes.declaration import NodeKind
 
 _LONGEST = 120
-# The end of a role that names a person, such as "sales manager"; "finance" names a department.
+# Endings of roles that name a person, such as "sales manager"; "finance" names a department.
 _IS_PERSON = re.compile(
     r"(?:er|or|ist|ian|ant|(?<!m)ent|man|person|lead|head|chief|clerk|admin|boss|c[efto]o)$",
     re.IGNORECASE,
 )
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s+[A-Z]|$)|[;:]\s")  # not within "e.g. this"
-# Words that begin a summary which is no command, such as "The amount in cents".
+# First words of summaries that are not commands, such as "The amount in cents".
 _NO_VERBS = frozenset(
     [
         "a",
@@ -81,7 +81,7 @@ _NO_VERBS = frozenset(
 
 
 def phrase_of(node: Node) -> str:
-    """Return what a node does, from its docstring or else from its name."""
+    """Return a phrase for a node, from its docstring or else from its name."""
     body = node.job.function if node.job is not None else node.declared.function
     own = from_docstring(getattr(body, "__doc__", None))
     return own or _by_kind(node) or from_name(node.name)
@@ -131,7 +131,7 @@ def members_of(role: str, count: int = 2) -> str:
 
 
 def _by_kind(node: Node) -> str | None:
-    """Return the phrase of a node whose name is no verb as a rule."""
+    """Return the phrase of a kind of node whose name is usually not a verb."""
     if node.kind is NodeKind.APPROVAL:
         return f"ask for {from_name(node.name)}"
     if node.kind is NodeKind.EVENT:

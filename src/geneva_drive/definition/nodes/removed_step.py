@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from geneva_drive.definition.compiler import code_location, dependencies
 from geneva_drive.definition.compiler.dependencies import TaskDependencies
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options.options import Options
 
 
-class RemovedStep(Declared):
-    """The placeholder of a deleted node, for the workflows that stand there."""
+class RemovedStep(DeclaredNode):
+    """The placeholder of a deleted node, for workflows that are at this node."""
 
     def __init__(self, where: str, opts: Options, *, is_in_chain: bool) -> None:
         super().__init__(NodeKind.REMOVED, "", opts, where)
@@ -20,7 +20,7 @@ class RemovedStep(Declared):
 
 
 def removed_step(*, depends_on: TaskDependencies = None) -> RemovedStep:
-    """Keep the place of a deleted step, so that workflows that stand there move on.
+    """Keep the place of a deleted step, so that workflows that are at this step move on.
 
     For a deleted task, pass its `depends_on`: its dependants then wait for those nodes.
 

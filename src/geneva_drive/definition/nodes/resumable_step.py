@@ -23,7 +23,7 @@ def resumable_step(
     **given: Unpack[ResumableStepOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
 def resumable_step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step that loops over many items and resumes where it stopped.
+    """Turn a method into a step that loops over many items, and resumes where it stopped.
 
     Its second argument is a `gd.IterableStep`, or a `gd.AsyncIterableStep` for an `async def`. Its
     loops save their cursor as they go.

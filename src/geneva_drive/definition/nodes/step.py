@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 
 from geneva_drive.definition.compiler import call_signatures, code_location
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.conditions import CancelCondition
 from geneva_drive.definition.options.keywords import StepOptions
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 
-class Step(Declared, Generic[P, R]):
+class Step(DeclaredNode, Generic[P, R]):
     """A node with a method as its body: a step, resumable step, task, decision or approval.
 
     On an instance it is the plain method. On the class it is the declaration, which `after_step=`,
@@ -53,7 +53,7 @@ class Step(Declared, Generic[P, R]):
 
 def is_method(value: object) -> bool:
     """True if a value of a class body is a method that takes `self`."""
-    wrong = (staticmethod, classmethod, property, type, Declared, CancelCondition, Job)
+    wrong = (staticmethod, classmethod, property, type, DeclaredNode, CancelCondition, Job)
     return callable(value) and not isinstance(value, wrong)
 
 
@@ -66,9 +66,9 @@ def step(
     **given: Unpack[StepOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]: ...
 def step(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Make a method a step of its workflow. Steps run in order of definition.
+    """Turn a method into a step of its workflow. Steps run in order of definition.
 
-    When the body returns, one transaction records its outcome and schedules what follows. If the
+    When the body returns, one transaction records its outcome and schedules the next step. If the
     process dies before that, the body runs again.
 
     >>> import geneva_drive as gd
@@ -91,7 +91,7 @@ def _build(
     return Step(kind, function, opts, where)
 
 
-# Makes a node from its kind, a method, the keywords and the file and line.
+# Builds a node from its kind, its method, its keywords, and its file and line.
 Build = Callable[[NodeKind, Callable[..., Any], Mapping[str, Any], str], Step[Any, Any]]
 
 
@@ -101,14 +101,14 @@ def decorate(
     given: Mapping[str, Any],
     build: Build = _build,
 ) -> Any:
-    """Return the node of a function, or the decorator that makes it."""
+    """Return the node of a function; without a function, return the decorator."""
     if function is None:
         return Decorator(kind, given, code_location.of_caller(), build)
     return _make(kind, function, given, None, build)
 
 
 class Decorator:
-    """What `gd.step(...)` returns before it decorates a method."""
+    """The decorator that `gd.step(...)` and similar calls return."""
 
     def __init__(self, kind: NodeKind, given: Mapping[str, Any], where: str, build: Build) -> None:
         self.kind = kind
@@ -126,7 +126,7 @@ def _make(
     kind: NodeKind, function: Any, given: Mapping[str, Any], where: str | None, build: Build
 ) -> Step[Any, Any]:
     where = where or code_location.of_caller()
-    if isinstance(function, Declared):
+    if isinstance(function, DeclaredNode):
         raise StepConfigurationError(f"{shown(function)} is {function.kind.a_noun} already.", where)
     if isinstance(function, Job):
         raise StepConfigurationError(

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overlo
 
 from geneva_drive.definition.compiler import code_location
 from geneva_drive.definition.dynamic.jobs import Job
-from geneva_drive.definition.nodes.declaration import Declared, NodeKind
+from geneva_drive.definition.nodes.declaration import DeclaredNode, NodeKind
 from geneva_drive.definition.nodes.step import Step, decorate
 from geneva_drive.definition.options import options
 from geneva_drive.definition.options.keywords import TaskOptions
@@ -19,11 +19,11 @@ from geneva_drive.serialization import typed_json
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-# A node with one of these options inherits none of them from its job.
+# A node that sets one of these options inherits none of them from its job.
 _POLICY = frozenset({"on_exception", "max_reattempts", "terminal_action", "retry"})
 
 
-class JobTask(Declared, Generic[R]):
+class JobTask(DeclaredNode, Generic[R]):
     """A task that calls a job instead of a method."""
 
     job: Job[..., R]
@@ -61,7 +61,7 @@ def task(
     args: Any = None,
     **given: Any,
 ) -> Any:
-    """Make a method or a job a node that waits only for the nodes in `depends_on`.
+    """Turn a method or a job into a node that waits only for the nodes in `depends_on`.
 
     Without `depends_on` it runs at the start. Tasks whose dependencies are done run in parallel.
     Like a step, a task runs again if the process dies before its outcome is recorded.
@@ -95,7 +95,7 @@ def _task_of_job(function: object, job: Any, args: Any, given: Mapping[str, Any]
 
 def _misuse(function: object, job: object) -> str:
     if job is None:
-        return "args of a task go with job=, which they are the arguments of."
+        return "args of a task needs job=: they are the arguments of the job."
     if function is not None:
         return f"A task calls a method or a job, not both {shown(function)} and {shown(job)}."
     return f"job of a task takes a function decorated with @gd.job, not {shown(job)}."

@@ -1,4 +1,4 @@
-"""Waits: steps that run at a moment which is computed when they are reached."""
+"""Waits: steps that run at a moment, computed when they are reached."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R", covariant=True)
 
 
 class WaitStep(Step[P, R]):
-    """What `gd.wait` leaves in the class body."""
+    """A wait in a class body."""
 
     until: Callable[[Any], object]
 
@@ -40,11 +40,11 @@ class WaitStep(Step[P, R]):
 def wait(
     **given: Unpack[WaitOptions],
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Step[P, R]]:
-    """Make a method a step that runs at a moment: `until(self)`, a datetime with a time zone.
+    """Turn a method into a step that runs at `until(self)`, a datetime with a time zone.
 
     The moment is computed when the step is reached, and stored: a crash or a deploy does not change
-    it. A moment in the past runs the body at once. While it waits, the workflow stays `ready` and
-    needs no worker.
+    it. If it is in the past, the body runs immediately. While it waits, the workflow stays `ready`
+    and needs no worker.
 
     >>> import geneva_drive as gd
     >>> from datetime import datetime, timedelta

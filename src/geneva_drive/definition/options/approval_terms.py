@@ -12,7 +12,7 @@ from typing import Any, TypedDict, TypeVar
 from geneva_drive import checks
 from geneva_drive.checks import MakeError
 from geneva_drive.definition.compiler import call_signatures
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.waits import approval_values, form_type
 from geneva_drive.definition.waits.form_type import FormType
 from geneva_drive.display import shown
@@ -33,7 +33,7 @@ class OnReject(StrEnum):
     """What follows a rejection, after the body."""
 
     CANCEL = "cancel"  # the workflow
-    CONTINUE = "continue"  # with the nodes behind the approval
+    CONTINUE = "continue"  # with the nodes after the approval
     TASK = "task"  # with `reject_task` alone
 
 
@@ -60,8 +60,8 @@ class TermOptions(TypedDict, total=False):
     show: Facts | Callable[[Any], Facts | None] | None
     initial: Facts | Callable[[Any], Facts | None] | None
     timeout: Duration | Callable[[Any], Duration | None] | None
-    on_reject: str | Declared
-    on_timeout: str | Declared
+    on_reject: str | DeclaredNode
+    on_timeout: str | DeclaredNode
     escalate_to: str | None
 
 
@@ -84,16 +84,16 @@ class ApprovalTerms:
     initial: dict[str, Any] | Callable[[Any], object] | None = None
     timeout: timedelta | Callable[[Any], object] | None = None
     on_reject: OnReject = OnReject.CANCEL
-    reject_task: str | Declared | None = None  # as written
+    reject_task: str | DeclaredNode | None = None  # as written
     on_timeout: OnTimeout = OnTimeout.REJECT
-    timeout_task: str | Declared | None = None  # as written
+    timeout_task: str | DeclaredNode | None = None  # as written
     escalate_to: str | None = None
-    # Called before the request opens; what it returns is written with the request.
+    # Called before the request opens; its return value is stored with the request.
     prepare: Callable[[Any], object] | None = None
 
 
 def parse(given: Mapping[str, Any]) -> ApprovalTerms:
-    """Return the terms of an approval from its keywords; it reads none of a step's."""
+    """Parse the keywords that only an approval has."""
     on_reject, reject_task = _effect("on_reject", given.get("on_reject", "cancel"), OnReject)
     on_timeout, timeout_task = _effect("on_timeout", given.get("on_timeout", "reject"), OnTimeout)
     terms = ApprovalTerms(
@@ -147,33 +147,33 @@ def _choices(value: object) -> tuple[str, ...]:
     )
     if all(choice == REJECT for choice in choices):
         raise StepConfigurationError(
-            f"choices has no word that approves, got {shown(value)}. Every word except "
+            f"choices has no word that approves: {shown(value)}. Every word except "
             f"{REJECT!r} approves: add one, such as 'approve'."
         )
     return choices
 
 
-def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | Declared | None]:
-    """Return what happens, and the task that runs if the value names one."""
+def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | DeclaredNode | None]:
+    """Return the effect, and the task if the value names one."""
     if value in words_of(kind):
         return kind(value), None
-    if isinstance(value, Declared) or (isinstance(value, str) and value):
+    if isinstance(value, DeclaredNode) or (isinstance(value, str) and value):
         return kind.TASK, value
     raise StepConfigurationError(f"{option} takes {listed(kind)}, not {shown(value)}.")
 
 
 def words_of(kind: type[OnReject] | type[OnTimeout]) -> list[str]:
-    """Return the words that an option knows beside the names of tasks."""
+    """Return the words that an option accepts beside the names of tasks."""
     return [word.value for word in kind if word is not kind.TASK]
 
 
 def listed(kind: type[OnReject] | type[OnTimeout]) -> str:
-    """Return what an option takes, in words."""
+    """Return a list of the values that an option accepts."""
     return f"{', '.join(map(repr, words_of(kind)))} or a task that depends on the approval"
 
 
 class _Anything:
-    """A hero or context for a trial of a format: it has every attribute and item."""
+    """A hero or context for testing a format: it has every attribute and item."""
 
     __slots__ = ()
 
@@ -220,7 +220,7 @@ def _check_together(terms: ApprovalTerms) -> None:
         )
     if terms.initial is not None and terms.form is None:
         raise StepConfigurationError(
-            "initial goes with form, whose fields it fills in. Pass a dataclass or pydantic model "
+            "initial needs form, whose fields it fills in. Pass a dataclass or pydantic model "
             "as form."
         )
     _check_deadline(terms)

@@ -43,7 +43,7 @@ class Linear:
 def exponential(
     base: Duration = 1, factor: float = 2, cap: Duration = 60, jitter: float = 0.1
 ) -> Exponential:
-    """Wait `base`, then `factor` times as long each time, at most `cap`, give or take `jitter`.
+    """Wait `base`, then `factor` times longer each time, up to `cap`, varied by `jitter`.
 
     >>> [exponential(jitter=0)(attempt).total_seconds() for attempt in (1, 2, 3, 10)]
     [1.0, 2.0, 4.0, 60.0]
@@ -58,7 +58,7 @@ def exponential(
 def linear(
     base: Duration = 1, increment: Duration = 1, cap: Duration = 60, jitter: float = 0.1
 ) -> Linear:
-    """Wait `base`, then `increment` longer each time, at most `cap`, give or take `jitter`.
+    """Wait `base`, then `increment` longer each time, up to `cap`, varied by `jitter`.
 
     >>> [linear(base=5, increment=10, jitter=0)(attempt).total_seconds() for attempt in (1, 2, 9)]
     [5.0, 15.0, 60.0]

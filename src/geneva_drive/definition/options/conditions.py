@@ -19,7 +19,7 @@ Test = str | bool | Callable[[Any], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class WorkflowCondition:
     """A method's name, a callable taking the workflow, or a constant."""
 
     option: str
@@ -57,7 +57,7 @@ class Condition:
                 return self._truth(test(workflow))
 
     def _truth(self, answer: object) -> bool:
-        # A coroutine is truthy: the step would be skipped every time, silently.
+        # A coroutine is truthy: the step would silently be skipped every time.
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(
@@ -71,7 +71,7 @@ class Condition:
 class StepCondition:
     """The `skip_if` or `run_if` of a step."""
 
-    condition: Condition
+    condition: WorkflowCondition
     skips_when: bool
 
     def skips(self, workflow: Workflow[Any, Any]) -> bool:
@@ -83,7 +83,7 @@ class CancelCondition:
 
     def __init__(self, test: Test) -> None:
         self.where = code_location.of_caller()
-        self.condition = Condition("cancel_if", test)
+        self.condition = WorkflowCondition("cancel_if", test)
 
     @overload
     def __get__(self, instance: None, owner: type) -> CancelCondition: ...
@@ -97,9 +97,9 @@ class CancelCondition:
 
 
 def cancel_if(test: Test) -> CancelCondition:
-    """Cancel the workflow if this holds when a step is about to run.
+    """Cancel the workflow if this is true when a step is about to run.
 
-    The check sees the hero as it is then. Subclasses inherit it.
+    The hero is loaded for the check. Subclasses inherit the condition.
 
     >>> import geneva_drive as gd
     >>> class Newsletter(gd.Workflow):

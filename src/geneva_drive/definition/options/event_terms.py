@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from geneva_drive import checks
 from geneva_drive.definition.compiler import call_signatures
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.waits import event_values
 from geneva_drive.display import shown
 from geneva_drive.durations import Duration
@@ -24,7 +24,7 @@ class OnEventTimeout(StrEnum):
     """What a wait for an event does at its deadline; its body does not run."""
 
     PAUSE = "pause"  # the execution fails as timed out
-    CONTINUE = "continue"  # with the nodes behind it
+    CONTINUE = "continue"  # with the nodes after it
     CANCEL = "cancel"  # the workflow
     TASK = "task"  # continue with `timeout_task` alone
 
@@ -33,7 +33,7 @@ class DeadlineOptions(TypedDict, total=False):
     """The keywords of waits for events and callbacks about their deadline."""
 
     timeout: Duration | Callable[[Any], Duration | None] | None
-    on_timeout: str | Declared
+    on_timeout: str | DeclaredNode
 
 
 class EventOptions(DeadlineOptions, total=False):
@@ -54,11 +54,11 @@ class EventTerms:
     is_all: bool = False
     timeout: timedelta | Callable[[Any], object] | None = None
     on_timeout: OnEventTimeout = OnEventTimeout.PAUSE
-    timeout_task: str | Declared | None = None  # as written
+    timeout_task: str | DeclaredNode | None = None  # as written
 
 
 def parse(types: object, given: Mapping[str, Any]) -> EventTerms:
-    """Return the terms of a wait from its keywords; it reads none of a step's."""
+    """Parse the keywords that only an event wait has."""
     on_timeout, timeout_task = _effect(given.get("on_timeout", "pause"))
     mode = checks.choice("mode", given.get("mode", "any"), _MODES, error=_ERROR)
     match = given.get("match")
@@ -93,11 +93,11 @@ def _value(value: Any, option: str, check: Callable[..., Any]) -> Any:
     return check(option, value, error=_ERROR)
 
 
-def _effect(value: object) -> tuple[OnEventTimeout, str | Declared | None]:
+def _effect(value: object) -> tuple[OnEventTimeout, str | DeclaredNode | None]:
     words = [word.value for word in OnEventTimeout if word is not OnEventTimeout.TASK]
     if value in words:
         return OnEventTimeout(str(value)), None
-    if isinstance(value, Declared) or (isinstance(value, str) and value):
+    if isinstance(value, DeclaredNode) or (isinstance(value, str) and value):
         return OnEventTimeout.TASK, value
     listed = ", ".join(map(repr, words))
     raise _ERROR(

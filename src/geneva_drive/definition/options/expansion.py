@@ -16,7 +16,7 @@ from geneva_drive.states import FailureStrategy
 FailureStrategyName = Literal["fail_fast", "continue_on_failure", "isolate"]
 
 DEFAULT_CHECKPOINT_INTERVAL = 1000
-MAX_PARALLELISM = 2**31 - 1  # what its column holds
+MAX_PARALLELISM = 2**31 - 1  # the largest number of the column
 
 
 class ExpansionOptions(TypedDict, total=False):

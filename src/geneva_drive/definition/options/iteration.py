@@ -50,7 +50,7 @@ def parse_iteration(given: Mapping[str, Any]) -> Iteration:
         error=StepConfigurationError,
     )
     if given.get("max_item_errors") is not None and action != "skip":
-        raise StepConfigurationError('max_item_errors goes with on_item_error="skip".')
+        raise StepConfigurationError('max_item_errors needs on_item_error="skip".')
     return Iteration(
         max_iterations=_count(given, "max_iterations"),
         max_runtime=_max_runtime(given.get("max_runtime")),

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from geneva_drive.definition.compiler.dependencies import StepDependencies, TaskDependencies
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.definition.options.approval_terms import TermOptions
 from geneva_drive.definition.options.conditions import Test
 from geneva_drive.definition.options.event_terms import DeadlineOptions, EventOptions
@@ -48,8 +48,8 @@ class _Member(TypedDict, total=False):
 
 
 class _ChainMember(_Member, total=False):
-    before_step: str | Declared | None
-    after_step: str | Declared | None
+    before_step: str | DeclaredNode | None
+    after_step: str | DeclaredNode | None
     depends_on: StepDependencies
     also_depends_on: StepDependencies
 
@@ -107,7 +107,7 @@ class BatchOptions(_Running, _Body, _ChainMember, ExpansionOptions, CheckpointOp
 
 
 class WorkerOptions(_Running, _Body, _Member, total=False):
-    """The keywords of `.worker` and `.aggregate` of a batch, which says when they run."""
+    """The keywords of a batch's `.worker` and `.aggregate`."""
 
 
 class MapOptions(_Running, _Body, _Result, _ChainMember, ExpansionOptions, total=False):

@@ -1,4 +1,4 @@
-"""What a map maps: the result of a step, or the answer of a method."""
+"""The items of a map: the result of a step, or the return value of a method."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from geneva_drive.definition.compiler import call_signatures
-from geneva_drive.definition.nodes.declaration import Declared
+from geneva_drive.definition.nodes.declaration import DeclaredNode
 from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 
 if TYPE_CHECKING:
     from geneva_drive.definition.workflow import Workflow
 
-Source = str | Declared | Callable[[Any], Any]
+Source = str | DeclaredNode | Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class MapItems:
     source: Source
 
     def call(self, workflow: Workflow[Any, Any]) -> Any:
-        """Return what the method or callable returns. A map over a step's result calls nothing."""
+        """Call the method or callable, and return its items; not for a map over a step's result."""
         match self.source:
             case str() as name:
                 answer = getattr(workflow, name)()
-            case Declared() as step:
+            case DeclaredNode() as step:
                 raise AssertionError(f"the items are the result of {step!r}")
             case function:
                 answer = function(workflow)
-        # A coroutine is no list, and would be reported as never awaited.
+        # A coroutine is not a list, and Python would warn that it was never awaited.
         if inspect.iscoroutine(answer):
             answer.close()
             raise StepConfigurationError(
@@ -49,7 +49,7 @@ _WAY_OUT = " Write @gd.map(items) above the method that is called with each item
 def parse(source: object) -> MapItems:
     if isinstance(source, str) and source:
         return MapItems(source)
-    if isinstance(source, Declared):
+    if isinstance(source, DeclaredNode):
         return MapItems(source)
     if not callable(source) or isinstance(source, type):
         raise StepConfigurationError(

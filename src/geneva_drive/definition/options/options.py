@@ -13,7 +13,7 @@ from geneva_drive.definition.compiler import call_signatures, dependencies
 from geneva_drive.definition.compiler.dependencies import PREVIOUS
 from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.definition.options import keywords, policies
-from geneva_drive.definition.options.conditions import Condition, StepCondition
+from geneva_drive.definition.options.conditions import StepCondition, WorkflowCondition
 from geneva_drive.definition.options.iteration import Iteration, parse_iteration
 from geneva_drive.definition.options.policies import (
     DEFAULT_MAX_REATTEMPTS,
@@ -25,7 +25,7 @@ from geneva_drive.display import shown
 from geneva_drive.errors import StepConfigurationError
 from geneva_drive.limit import Limit, check_limit
 
-MAX_NAME_LENGTH = 191  # MySQL can index two such columns of four bytes a character beside a key
+MAX_NAME_LENGTH = 191  # MySQL can index two such columns, at four bytes a character, and a key
 _MAX_PRIORITY = 2**31 - 1
 
 _KEYWORDS: Mapping[NodeKind, Any] = {
@@ -68,7 +68,7 @@ class Options:
 
 
 def parse(given: Mapping[str, Any], kind: NodeKind, known: Any = None) -> Options:
-    """Return the options of a node from its keywords; `known` is their TypedDict, if not usual."""
+    """Parse the keywords of a node; `known` is their TypedDict if it is not that of the kind."""
     refuse_unknown(given, (known or _KEYWORDS[kind]).__annotations__)
     _refuse_both(given, "before_step", "after_step")
     _refuse_both(given, "skip_if", "run_if")
@@ -77,7 +77,7 @@ def parse(given: Mapping[str, Any], kind: NodeKind, known: Any = None) -> Option
 
 
 def parse_of_job(given: Mapping[str, Any]) -> Options:
-    """Return the options of a job from its keywords."""
+    """Parse the keywords of a job."""
     refuse_unknown(given, keywords.JobOptions.__annotations__)
     return _read(given, NodeKind.TASK)
 
@@ -96,14 +96,14 @@ def refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
 def _read(given: Mapping[str, Any], kind: NodeKind) -> Options:
     if given.get("keep_result") and (given.get("partitions") or 1) != 1:
         raise StepConfigurationError(
-            "keep_result needs one body, and each partition runs its own. Write the results of "
+            "keep_result needs a single body, but each partition has one. Write the results of "
             "partitions to a table of your own."
         )
     return Options(
         wait=_wait(given.get("wait")),
         condition=_condition(given),
         policies=_policies(given),
-        # The timeout of an approval or an event is the deadline of the wait, and not of its body.
+        # The timeout of an approval or event wait limits the wait, not the body.
         timeout=None if kind in _WITH_DEADLINE else _timeout(given.get("timeout")),
         before_step=given.get("before_step"),
         after_step=given.get("after_step"),
@@ -182,7 +182,7 @@ def _former_name(value: object) -> str | None:
 def _condition(given: Mapping[str, Any]) -> StepCondition | None:
     for option, skips_when in (("skip_if", True), ("run_if", False)):
         if given.get(option) is not None:
-            return StepCondition(Condition(option, given[option]), skips_when)
+            return StepCondition(WorkflowCondition(option, given[option]), skips_when)
     return None
 
 
@@ -197,7 +197,7 @@ def _policies(given: Mapping[str, Any]) -> tuple[Policy, ...]:
             )
         if on_exception is not None or limits:
             raise StepConfigurationError(
-                "retry is short for a whole policy: leave out on_exception, max_reattempts and "
+                "retry is shorthand for a whole policy: leave out on_exception, max_reattempts and "
                 "terminal_action, or write a list of gd.ExceptionPolicy."
             )
         return (retry.policy,)

@@ -15,7 +15,7 @@ from geneva_drive.display import shown
 from geneva_drive.durations import Duration, parse_duration
 from geneva_drive.errors import StepConfigurationError
 
-# For on_exception="reattempt" alone: endless reattempts would be a trap.
+# The default for a plain on_exception="reattempt": endless reattempts would be a trap.
 DEFAULT_MAX_REATTEMPTS = 100
 
 
@@ -39,7 +39,7 @@ Matching = type[BaseException] | Iterable[type[BaseException]] | Predicate
 class ExceptionPolicy:
     """What happens when a step raises an exception that matches.
 
-    `max_reattempts=N` means N+1 runs, then `terminal_action`; None means no limit.
+    `max_reattempts=N` allows N+1 runs, then applies `terminal_action`; None means no limit.
 
     >>> ExceptionPolicy("reattempt", matching=TimeoutError, wait=5, max_reattempts=3).action
     <ExceptionAction.REATTEMPT: 'reattempt'>
@@ -120,7 +120,7 @@ OnException = PolicyOption | Iterable[PolicyOption]
 
 @dataclass(frozen=True, slots=True, init=False)
 class Retry:
-    """Reattempt up to `max` times with a back-off: short for a reattempt policy.
+    """Reattempt up to `max` times with a back-off: shorthand for a reattempt policy.
 
     >>> Retry(max=3, backoff="exponential").policy.max_reattempts
     3
@@ -197,8 +197,8 @@ def _no_policy(value: object) -> StepConfigurationError:
 def ordered_for_class(policies: Iterable[Policy]) -> tuple[Policy, ...]:
     """Sort specific policies before blanket ones, stably.
 
-    A subclass's policies come first in the list. Its blanket policy must not hide a parent's policy
-    for a particular error.
+    A subclass's policies come first in the list. Without the sort, its blanket policy would hide a
+    parent's policy for a particular error.
     """
     listed = list(policies)
     return tuple(sorted(listed, key=lambda policy: policy.is_blanket))

@@ -1,4 +1,4 @@
-"""How many failures a batch or a map accepts."""
+"""The failures that a batch or a map accepts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from geneva_drive.definition.compiler import code_location
 
 @dataclass(frozen=True, slots=True)
 class Tolerate:
-    """How much of a batch or a map may fail before its `failure_strategy` applies.
+    """How many failures a batch or map accepts before its `failure_strategy` applies.
 
-    It applies once any given limit is exceeded. `workers` and `items` are numbers; `percent` is of
-    the workers. Without `workers` and `percent`, no worker may fail. In a map, one item is one
-    worker.
+    The strategy applies once any of the given limits is exceeded. `workers` and `items` are
+    numbers; `percent` is a share of the workers. Without `workers` and `percent`, no worker may
+    fail. In a map, each item is a worker.
 
     >>> import geneva_drive as gd
     >>> gd.Tolerate(workers=2)

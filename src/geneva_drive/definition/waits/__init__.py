@@ -1,1 +1,1 @@
-"""What approvals and event waits hand to a body, and the checks of what they take."""
+"""The values that approvals and event waits pass to a body, and checks of their arguments."""

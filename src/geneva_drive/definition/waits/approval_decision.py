@@ -20,11 +20,10 @@ else:
 # Without slots: Python 3.11 refuses ApprovalDecision[Form](...) of a frozen class with slots.
 @dataclass(frozen=True, kw_only=True)
 class ApprovalDecision(Generic[FormT]):
-    """What was decided: the second argument of an approval's body, and its result.
+    """The decision of an approval: the second argument of its body, and its result.
 
-    `data` of an approval is an instance of the form; without a form it is a dictionary or None.
-    A rejection keeps its data as it was given, and so is None where nothing was given, as it is
-    after an expiry.
+    If approved, `data` is an instance of the form, or without a form a dictionary or None. A
+    rejection has the data as it was given. Without data, and after an expiry, it is None.
 
     >>> import geneva_drive as gd
     >>> class Refund(gd.Workflow):
@@ -60,7 +59,7 @@ class ApprovalDecision(Generic[FormT]):
     ) -> ApprovalDecision[Any]:
         """Return the decision with these stored values.
 
-        Raises `InvalidForm` if the data of an approval does not fit the form, as it has changed.
+        Raises `InvalidForm` if the form has changed and the data no longer fits it.
         """
         data = values["data"]
         if form is not None and values["approved"] and data is not None:

@@ -1,4 +1,4 @@
-"""Checks of an approval's values, as they were declared or as a callable returned them.
+"""Checks of an approval's values, whether declared or returned by a callable.
 
 Each returns the value in its normal form, or raises an `InvalidInput`, or the error that the caller
 passes.
@@ -27,7 +27,7 @@ def role(option: str, value: object, *, error: MakeError = InvalidInput) -> str:
 
 
 def people(option: str, value: object, *, error: MakeError = InvalidInput) -> tuple[str, ...]:
-    """Return the names of people, each of which may be there once."""
+    """Return the names of people, without repetition."""
     listed = texts(option, value, longest=MAX_PERSON_LENGTH, error=error)
     if not listed:
         raise error(f"{option} is empty, so the request could never be decided.")
@@ -35,8 +35,8 @@ def people(option: str, value: object, *, error: MakeError = InvalidInput) -> tu
 
 
 def texts(option: str, value: object, *, longest: int, error: MakeError) -> tuple[str, ...]:
-    """Return a list of texts that differ."""
-    # A text is a sequence too, and would be taken apart into letters.
+    """Return a list of texts without repetition."""
+    # A string is a sequence, too, of single letters.
     if isinstance(value, str):
         raise error(
             f"{option} must be a list of texts, got {shown(value)}. Write "
@@ -85,7 +85,7 @@ def fields(option: str, value: object, *, error: MakeError = InvalidInput) -> di
 
 
 def facts(option: str, value: object, *, error: MakeError = InvalidInput) -> dict[str, Any]:
-    """Return a dictionary without lists and dictionaries in it."""
+    """Return a dictionary that contains no lists or dictionaries."""
     found = fields(option, value, error=error)
     for key, fact in found.items():
         if isinstance(fact, Mapping | list | tuple | AbstractSet):

@@ -10,10 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """What was published: the second argument of a `@gd.wait_for_event` body, and its result."""
+    """A published event: the second argument of a `@gd.wait_for_event` body, and its result."""
 
-    number: Any  # ours
-    id: str  # the publisher's, unique per source
+    number: Any  # assigned by the database
+    id: str  # assigned by the publisher, unique per source
     source: str
     type: str
     key: str | None
@@ -35,7 +35,7 @@ _FIELDS = tuple(Event.__dataclass_fields__)
 
 @dataclass(frozen=True, kw_only=True)
 class Callback:
-    """What came to a callback URL: the second argument of a `@gd.wait_for_callback` body."""
+    """A received callback: the second argument of a `@gd.wait_for_callback` body."""
 
     payload: Any
     called_at: datetime

@@ -24,7 +24,7 @@ def event_type(name: str, value: object, *, error: MakeError = InvalidInput) -> 
 
 
 def pattern(name: str, value: object, *, error: MakeError = InvalidInput) -> str:
-    """Return a type, or the beginning of types with `*` behind it."""
+    """Return a type, or a prefix of types followed by `*`."""
     text = checks.text(name, value, longest=MAX_LENGTH, error=error)
     if any(letter.isspace() for letter in text) or "*" in text[:-1]:
         raise error(
@@ -53,7 +53,7 @@ def key(name: str, value: object, *, error: MakeError = InvalidInput) -> str:
 
 
 def patterns_of(event_type: str) -> list[str]:
-    """Return every pattern that a type fits: itself, and each beginning of it."""
+    """Return every pattern that matches a type: the type itself, and each prefix with `*`."""
     return [event_type, *(f"{event_type[:end]}*" for end in range(len(event_type) + 1))]
 
 

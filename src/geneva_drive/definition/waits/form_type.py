@@ -1,4 +1,4 @@
-"""The declared type of the data that is given with a decision."""
+"""The declared type of the data of a decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.errors import Fault, InvalidForm, StepConfigurationError
 class FormType(RecordType):
     """A dataclass or pydantic model that the data of an approving decision must fit.
 
-    The owner of the data is an approval, named by its step.
+    The owner of the data is the name of the approval's step.
     """
 
     noun = "form"
@@ -28,7 +28,7 @@ class FormType(RecordType):
     def check(
         self, owner: str, values: object, new_keys: Collection[str] | None = None
     ) -> dict[str, Any]:
-        """Return an instance, a mapping or None as the values to store, defaults filled in.
+        """Return the values to store, with defaults filled in, from an instance, a mapping or None.
 
         Raises `InvalidForm` for values that do not fit and for fields that the form does not have.
         """

@@ -27,14 +27,14 @@ from geneva_drive.storage.schema.access.access_records import ApiKeyRecord
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-# True if the caller knows the secret with this hash; the hash is None if there is no such secret.
+# Called with the hash of a stored secret, or None without one; True if the caller knows the secret.
 Proof = Callable[[str | None], bool]
 
-_USE_INTERVAL = timedelta(minutes=1)  # how exactly `last_used_at` is known
+_USE_INTERVAL = timedelta(minutes=1)  # the precision of `last_used_at`
 
 
 class KeyRefusal(StrEnum):
-    """Why a secret was refused. Only the holder of a genuine secret learns more than unknown."""
+    """Why a secret was refused; always `unknown` unless the secret was genuine."""
 
     UNKNOWN = "unknown"
     REVOKED = "revoked"
@@ -53,7 +53,7 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None  # to the minute
-    former_expires_at: datetime | None  # until when the secret before the last rotation works
+    former_expires_at: datetime | None  # when the secret before the last rotation stops working
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +110,10 @@ class Keys:
         return [_key(record) for record in store.read(store.api_keys.all)]
 
     def rotate(self, id: str, overlap: Duration = timedelta(0)) -> NewApiKey:
-        """Replace the secret of a key. The former one works for `overlap` longer.
+        """Replace the secret of a key. The former secret keeps working for `overlap`.
 
-        The id, name and rights stay. The secret before the former one stops working at once.
+        The key keeps its id, name and rights. A secret from an earlier rotation stops working
+        immediately.
         """
         span = checks.duration("rotate(overlap=...)", overlap)
         store, now = self._drive.store, self._drive.clock.now()
@@ -135,7 +136,7 @@ class Keys:
         return _new_key(self._require("rotate", former.id), secret)
 
     def revoke(self, id_or_secret: str) -> ApiKey:
-        """Refuse a key from now on. Revoking it again changes nothing."""
+        """Revoke a key, which is refused from now on. Revoking it again changes nothing."""
         key_id = self._require("revoke", id_or_secret).id
         store, now = self._drive.store, self._drive.clock.now()
         store.write(lambda connection: store.api_keys.revoke(connection, key_id, now))
@@ -157,8 +158,8 @@ class Keys:
     def authenticated_recently(self, secret: str) -> Actor | None:
         """Return the actor of a secret that `authenticate` found valid within the last second.
 
-        It does not ask the database. What this process changes about keys and roles counts at
-        once; what another process changes, within the second.
+        It does not query the database. Changes to keys and roles by this process take effect
+        immediately, changes by other processes within a second.
         """
         presented = secrets.parse_secret(secret)
         if presented is None:
@@ -166,15 +167,15 @@ class Keys:
         return self._recent.get(presented.hash, self._drive.clock.now())
 
     def authenticate_by(self, key_id: str, proves: Proof) -> Actor | KeyRefusal:
-        """Return the actor of a key, if `proves(hash)` holds for the hash of a valid secret.
+        """Return the actor of a key if `proves(hash)` is true for the hash of a valid secret.
 
-        A session of the dashboard proves that it began with the secret, which it does not hold.
+        A session of the dashboard does not hold the secret, but can prove that it began with it.
         """
         found = self._admission(key_id, proves)
         return found if isinstance(found, KeyRefusal) else found.actor
 
     def forget_recent(self) -> None:
-        """Look every key up again: a key or a role has changed."""
+        """Drop the recent authentications, because a key or a role has changed."""
         self._recent.clear()
 
     def _admission(self, key_id: str, proves: Proof) -> Admission | KeyRefusal:
@@ -204,7 +205,7 @@ class Keys:
         return record, read_grants(connection, self._drive, record.roles)
 
     def _note_use(self, record: ApiKeyRecord, now: datetime) -> None:
-        """Write that a key was used, at most once a minute whatever the number of processes."""
+        """Record that a key was used, at most once a minute over all processes."""
         before = now - _USE_INTERVAL
         if record.last_used_at is not None and record.last_used_at > before:
             return

@@ -1,4 +1,4 @@
-"""The API keys that were authenticated a moment ago, so that not every request looks one up."""
+"""Recently authenticated API keys, which save most requests a query."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Admission:
 
 
 class RecentKeys:
-    """Keeps admissions for a second, by the hash of the secret.
+    """The admissions of the last second, by the hash of the secret.
 
-    It is used by several threads without a lock: each call reads or replaces one entry.
+    Threads share it without a lock: each call reads or replaces one entry.
     """
 
     def __init__(self) -> None:

@@ -51,11 +51,11 @@ class Roles:
         self._drive = drive
 
     def define(self, name: str, permissions: Iterable[str]) -> Role:
-        """Store which permissions a role grants, from now on, also to keys that have it."""
+        """Store which permissions a role grants; keys that have the role get them, too."""
         checks.text("define(name)", name, longest=MAX_NAME_LENGTH)
         if name in BUILT_IN_ROLES:
             raise InvalidInput(
-                f"Role {name!r} is built in and cannot be changed. Define one of another name."
+                f"Role {name!r} is built in and cannot be changed. Define a role with another name."
             )
         granted = checked_permissions("define(permissions)", permissions)
         store, now = self._drive.store, self._drive.clock.now()
@@ -95,7 +95,7 @@ class Roles:
 def read_grants(
     connection: Connection, drive: Drive, roles: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what the database says about the roles that are not built in."""
+    """Return the permissions of the roles that are not built in, from the database."""
     asked = sorted(set(roles) - BUILT_IN_ROLES.keys())
     return drive.store.roles.some(connection, asked) if asked else {}
 
@@ -103,7 +103,7 @@ def read_grants(
 def granted_by(
     permissions: Iterable[str], roles: Iterable[str], stored: dict[str, tuple[str, ...]]
 ) -> frozenset[Permission]:
-    """Return the permissions together; a role that is neither built in nor stored has none."""
+    """Return all permissions; a role that is neither built in nor stored grants none."""
     granted = set(_known(permissions))
     for role in roles:
         granted |= BUILT_IN_ROLES.get(role, frozenset())
@@ -112,7 +112,7 @@ def granted_by(
 
 
 def _known(permissions: Iterable[str]) -> tuple[Permission, ...]:
-    """Leave out what another version stored, or a host's login says of its own."""
+    """Leave out permissions of another version, and those that only a host's login knows."""
     given = set(permissions)
     return tuple(one for one in Permission if one in given)
 

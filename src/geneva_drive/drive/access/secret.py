@@ -23,7 +23,7 @@ class Secret:
 
     @property
     def hash(self) -> str:
-        # The secret has 256 random bits, so that a slow hash would add nothing.
+        # The secret has 256 random bits, so a slow hash would add nothing.
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def matches(self, stored: str | None) -> bool:
@@ -39,13 +39,13 @@ def make_secret(key_id: str) -> Secret:
 
 
 def parse_secret(given: object) -> Secret | None:
-    """Return what a caller presents as a secret, or None if no key has this form."""
+    """Parse a secret; None if the value does not have the form of one."""
     match = _FORM.fullmatch(given) if isinstance(given, str) else None
     return None if match is None else Secret(match[1], match[0])
 
 
 def parse_id(given: object) -> str | None:
-    """Return the id of a key from the id, or from a whole secret."""
+    """Return the id of a key, given the id or a whole secret."""
     if isinstance(given, str) and _ID.fullmatch(given):
         return given
     secret = parse_secret(given)

@@ -1,1 +1,1 @@
-"""How much was done, for charts, and what needs whom, for the front page."""
+"""The front page: charts of ended executions, and who acts next on which workflows."""

@@ -57,8 +57,8 @@ def activity_chart(
     unit = MINUTE if span <= _LONGEST_IN_MINUTES and width < HALF_HOUR else HALF_HOUR
     if width % unit:
         raise InvalidInput(
-            f"activity(): {buckets} buckets of {span} are no whole "
-            f"{'minutes' if unit == MINUTE else 'half hours'} each. Choose another number."
+            f"activity(): {span} cannot be divided into {buckets} buckets of whole "
+            f"{'minutes' if unit == MINUTE else 'half hours'}. Choose another number of buckets."
         )
     # The last bucket includes the current, unfinished span.
     end = beginning_of(unit, drive.clock.now()) + (timedelta(0) if unit == MINUTE else unit)
@@ -93,7 +93,7 @@ def _read(
         until = start if marks is None else marks.counted_until
         if unit == MINUTE or marks is None:
             return store.activity.totals(connection, MINUTE, start, end, type_name), until
-        # Half hours are added up when they are settled; the latest are still single minutes.
+        # A half hour is added up once it is settled; until then, its minutes are single rows.
         folded = max(start, beginning_of(HALF_HOUR, marks.settled_until))
         old = store.activity.totals(connection, HALF_HOUR, start, folded, type_name)
         return [*old, *store.activity.totals(connection, MINUTE, folded, end, type_name)], until

@@ -1,4 +1,4 @@
-"""What needs an operator: failures in groups, dead letters without one, and held workflows."""
+"""What needs an operator: groups of failures, dead letters without a failure, held workflows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(drive: Drive) -> OverviewParty:
     store = drive.store
     failures = [one for one in failure_groups(drive, _SINCE) if one.standing is Standing.PAUSED]
 
-    def look(connection: Connection) -> list[OverviewGroup]:
+    def query(connection: Connection) -> list[OverviewGroup]:
         front = store.front_page
         count, is_exact, letters = front.other_dead_letters(
             connection, looked_at=_LOOKED_AT, limit=MOST_ROWS
@@ -57,7 +57,7 @@ def read(drive: Drive) -> OverviewParty:
             group("held", "Paused by hand", of_held, [_held(e, by.get(e.id)) for e in held]),
         ]
 
-    return party(Party.OPERATOR, [_failed(failures), *store.read(look)])
+    return party(Party.OPERATOR, [_failed(failures), *store.read(query)])
 
 
 def _failed(failures: list[FailureGroup]) -> OverviewGroup:

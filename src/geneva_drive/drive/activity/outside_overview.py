@@ -1,4 +1,4 @@
-"""What waits for the outside: events, timers and child workflows."""
+"""Workflows that wait for something outside: events, timers and child workflows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def read(drive: Drive) -> OverviewParty:
     store = drive.store
 
-    def look(connection: Connection) -> list[OverviewGroup]:
+    def query(connection: Connection) -> list[OverviewGroup]:
         front = store.front_page
         event_count, events = front.awaited_events(connection, most=MOST, limit=MOST_ROWS)
         sleeper_count, sleepers = front.sleepers(connection, most=MOST, limit=MOST_ROWS)
@@ -45,13 +45,15 @@ def read(drive: Drive) -> OverviewParty:
             group("children", "Children", sum(e.count for e in children), _children(children)),
         ]
 
-    return party(Party.OUTSIDE, store.read(look))
+    return party(Party.OUTSIDE, store.read(query))
 
 
 def _event(one: AwaitedEvents) -> OverviewRow:
     until = one.first_expires_at
     deadline = (
-        f"The first gives up at {moment_words(until)}." if until else "They wait without end."
+        f"The first gives up at {moment_words(until)}."
+        if until
+        else "They wait without a deadline."
     )
     return OverviewRow(
         title="callback" if one.pattern == CALLBACK_TYPE else one.pattern,

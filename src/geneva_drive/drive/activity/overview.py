@@ -1,4 +1,4 @@
-"""What needs whom, for the front page: `drive.overview()`."""
+"""Who acts next on which workflows, for the front page: `drive.overview()`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def overview(drive: Drive, actor: Actor | None) -> Overview:
-    """Read the four parties, in a number of statements that does not grow with the tables."""
+    """Read the four parties in a fixed number of statements."""
     if actor is not None and not isinstance(actor, Actor):
         raise InvalidInput(f"overview(actor=...) must be a gd.Actor, got {shown(actor)}.")
     return Overview(

@@ -11,7 +11,7 @@ from typing import Any
 from geneva_drive.drive.search.search import COUNTED, SearchCount
 
 MOST_ROWS = 5
-MOST = COUNTED + 1  # that a statement reads, to know whether a count is exact
+MOST = COUNTED + 1  # rows that a statement reads: one more than is counted exactly
 
 
 class Party(StrEnum):
@@ -24,7 +24,7 @@ class Party(StrEnum):
 
 
 class Tone(StrEnum):
-    """What a row's mark says."""
+    """The state that a row's mark shows."""
 
     PLAIN = "plain"
     FAILED = "failed"
@@ -39,7 +39,7 @@ class OverviewRow:
     title: str  # a type of workflows or events, a queue or a worker
     about: str | None  # the hero, or the step
     sentence: str
-    count: int | None = None  # of a row that stands for several
+    count: int | None = None  # for a row that stands for several workflows
     since: datetime | None = None
     until: datetime | None = None  # its deadline, or when it goes on
     workflow_id: Any = None
@@ -92,7 +92,7 @@ class Overview:
 
 
 def counted(number: int) -> SearchCount:
-    """Return a count that was made up to one more than is counted exactly."""
+    """Return a count whose statement read at most `MOST` rows."""
     return SearchCount(min(number, COUNTED), is_exact=number <= COUNTED)
 
 

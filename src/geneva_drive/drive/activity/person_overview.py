@@ -1,4 +1,4 @@
-"""The approvals that wait: those of the reader first."""
+"""The pending approvals, those of the reader first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-_READ = 50  # of which the most urgent are shown
+_READ = 50  # requests; only the most urgent are shown
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _LONGEST_TITLE = 120
 _ORDINALS = {1: "second", 2: "third"}
@@ -40,7 +40,7 @@ def read(drive: Drive, actor: Actor | None) -> OverviewParty:
     store = drive.store
     roles, person = ((), None) if actor is None else (actor.roles, actor.id)
 
-    def look(
+    def query(
         connection: Connection,
     ) -> tuple[int, _Found, int, _Found, dict[Key, list[PersonRecord]]]:
         (count, mine), (others_count, others) = (
@@ -54,7 +54,7 @@ def read(drive: Drive, actor: Actor | None) -> OverviewParty:
         people = store.approval_people.of_approvals(connection, ids) if ids else {}
         return count, own_rows, others_count, other_rows, people
 
-    count, mine, others_count, others, people = store.read(look)
+    count, mine, others_count, others, people = store.read(query)
     return party(
         Party.PERSON,
         [
@@ -65,10 +65,10 @@ def read(drive: Drive, actor: Actor | None) -> OverviewParty:
 
 
 def waiting_sentence(drive: Drive, workflow_id: Key, reader: str) -> str | None:
-    """Return whom a workflow waits for, what it asks and until when; None without a request."""
+    """Return who is asked for which decision, and until when; None without a pending request."""
     store = drive.store
 
-    def look(connection: Connection) -> tuple[ApprovalRecord, list[PersonRecord]] | None:
+    def query(connection: Connection) -> tuple[ApprovalRecord, list[PersonRecord]] | None:
         wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow_id)
         pending = store.approvals.page(connection, wanted=wanted, limit=_READ)
         if not pending:
@@ -76,7 +76,7 @@ def waiting_sentence(drive: Drive, workflow_id: Key, reader: str) -> str | None:
         first = min(pending, key=lambda one: one.expires_at or _NEVER)
         return first, store.approval_people.of_approvals(connection, [first.id]).get(first.id, [])
 
-    found = store.read(look)
+    found = store.read(query)
     if found is None:
         return None
     approval, people = found

@@ -23,10 +23,10 @@ class QueueDepth:
 
     queue: str
     due: SearchCount
-    oldest_due: datetime | None  # of those that were counted
+    oldest_due: datetime | None  # among the counted ones
     running: int
     held_back: int  # by limits
-    limits: tuple[str, ...]  # that hold it back
+    limits: tuple[str, ...]  # the keys of these limits
     unserved: tuple[DueExecutions, ...]  # of types that no running worker serves on this queue
 
 
@@ -34,7 +34,7 @@ def queue_depths(drive: Drive) -> list[QueueDepth]:
     """Return the queues that have work, sorted by name, in four statements."""
     store, lease = drive.store, drive.settings.lease
 
-    def look(
+    def query(
         connection: Connection,
     ) -> tuple[list[DueExecutions], list[tuple[str, str, int]], list[ParkedCount]]:
         front = store.front_page
@@ -44,7 +44,7 @@ def queue_depths(drive: Drive) -> list[QueueDepth]:
             front.parked(connection, most=MOST),
         )
 
-    due, running, parked = store.read(look)
+    due, running, parked = store.read(query)
     workers = store.read(lambda connection: store.workers.all(connection, lease))
     is_exact = counted(sum(one.count for one in due)).is_exact
     under_way = Counter[str]()

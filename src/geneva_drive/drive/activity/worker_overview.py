@@ -1,4 +1,4 @@
-"""What workers run, now or soon: queues, silent workers, and what no worker serves."""
+"""Queues, silent workers, and due executions that no worker serves."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _served(lane: str) -> str:
 
 
 def is_silent(drive: Drive, worker: WorkerRecord) -> bool:
-    """True of a worker that has not stopped, and was not heard for some heartbeats."""
+    """True if a worker has not stopped, but has missed several heartbeats."""
     silent_after = drive.settings.heartbeat_interval * _LATE_HEARTBEATS
     return worker.stopped_at is None and worker.silent_for >= silent_after
 

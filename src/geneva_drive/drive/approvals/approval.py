@@ -57,7 +57,8 @@ class Approval:
     """A request for approval as it was when it was read; `reload()` reads it again.
 
     `by` is text if the caller has checked what the person may do, or a `gd.Actor`, whose roles are
-    checked here. Each command is one transaction; of two decisions at once, one wins.
+    checked here. Each command is one transaction; if two people decide at the same time, one of
+    them wins.
 
     >>> import geneva_drive as gd
     >>> drive = gd.configure("sqlite:///doctest.db")
@@ -93,7 +94,7 @@ class Approval:
     role = RecordField[str | None]()
     quorum = RecordField[int]()
     reject_quorum = RecordField[int]()
-    deny_self = RecordField[bool]()  # who started the workflow may not decide
+    deny_self = RecordField[bool]()  # the person who started the workflow may not decide
     escalate_to = RecordField[str | None]()
     requested_at = RecordField[datetime]()
     expires_at = RecordField[datetime | None]()
@@ -115,7 +116,7 @@ class Approval:
 
     @property
     def approvers(self) -> tuple[str, ...]:
-        """The people who were named; none if a role was."""
+        """The people who may decide, by name; empty if a role may."""
         return self._record.approver_list
 
     @property
@@ -145,7 +146,7 @@ class Approval:
 
     @property
     def masked_fields(self) -> frozenset[str]:
-        """The setting `masked_fields`: what is not shown of the facts, the form and the data."""
+        """The setting `masked_fields`: what is hidden in the facts, the form and the data."""
         return self._drive.settings.masked_fields
 
     def _masked(self, stored: str | None) -> str | None:
@@ -153,7 +154,7 @@ class Approval:
 
     @property
     def person(self) -> str | None:
-        """The person for whom the link was made, if a link led here."""
+        """The person of the decision link that led to this request; None without a link."""
         return None if self._link is None else self._link[1].person
 
     @property
@@ -291,8 +292,8 @@ class Approval:
     def link(self, for_: str, expires_in: Duration = _LINK_LASTS) -> str:
         """Return an address at which one person can decide this request, without a login.
 
-        It is dead once the request is decided, delegated, escalated or expired. It needs the
-        setting `public_url`.
+        The link stops working once the request is decided, delegated, escalated or expired. It
+        needs the setting `public_url`.
         """
         checks.text("link(for_=...)", for_, longest=MAX_PERSON_LENGTH)
         lasts = checks.positive_duration("link(expires_in=...)", expires_in)
@@ -303,7 +304,7 @@ class Approval:
     def what_if(self, reader: str | None = None) -> list[Consequence]:
         """Return the choices of a pending request, each with what it would do, and the deadline.
 
-        The vote of `reader`, or of the link's person, is counted along.
+        The vote of `reader`, or of the link's person, is included in the counts.
         """
         person = self.person if reader is None else checks.text("what_if(reader=...)", reader)
         found = what_if(self._drive, self.workflow_id, reader=person)
@@ -364,7 +365,7 @@ class Approval:
         return {} if form is None else form.json_schema()
 
     def _form(self) -> FormType | None:
-        """Return the form of the approval; only the class can check what fits it."""
+        """Return the form type, which only the workflow class has; None without a form."""
         if self._record.form is None:
             return None
         workflow_type = self.workflow.type or ""

@@ -106,8 +106,8 @@ class Approvals:
     def by_link(self, token: str) -> Approval:
         """Return the request that a link leads to; its commands act for the link's person.
 
-        Raises `NotFound` for an unknown token, and `InvalidStateError` for a link that is dead: the
-        request was decided, delegated, escalated or expired, or the link's own time is over.
+        Raises `NotFound` for an unknown token, and `InvalidStateError` if the link no longer works:
+        the request was decided, delegated, escalated or expired, or the link itself has expired.
         """
         if not isinstance(token, str):
             raise InvalidInput(f"by_link() takes the token of a link, got {shown(token)}.")

@@ -1,7 +1,7 @@
 """One command on many workflows: `drive.bulk(...)`.
 
-Start with `bulk`, which counts the workflows and starts the workflow of `bulk_run`. That one gives
-the command to a portion of workflows at a time (`portions`), as `selection` finds them, and looks
-after those whose outcome it waits for (`watch`). `where` is the filter, `plan` what is stored of
-the order, `tally` what has been done so far.
+Start with `bulk`, which counts the workflows and starts the workflow in `bulk_run`. That workflow
+finds the next workflows (`selection`), runs the command on them in one transaction (`portions`),
+and checks on those whose outcome it waits for (`follow_up`). `where` holds the filters, `plan` the
+stored order, `bulk_cursor` the counts so far.
 """

@@ -1,4 +1,4 @@
-"""Order one command for many workflows: `drive.bulk(...)`."""
+"""Start a command on many workflows: `drive.bulk(...)`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class BulkPreview:
-    """What a bulk would be for: exactly so many workflows, and the first of them."""
+    """The exact number of workflows that a bulk would change, and the first of them."""
 
     count: int
     sample: list[WorkflowHandle[Any]]
@@ -78,14 +78,14 @@ class BulkOrder:
 
 
 class BulkLimits(TypedDict, total=False):
-    """The keywords of `drive.bulk` that make it wait for what becomes of workflows."""
+    """The keywords of `drive.bulk` that make it wait for the outcome of workflows."""
 
     first: int | None
     stop_after: int | None
 
 
 class BulkCommands:
-    """`drive.bulk(...)`, which gives one command to many workflows.
+    """`drive.bulk(...)`, which runs one command on many workflows.
 
     >>> import geneva_drive as gd
     >>> drive = gd.configure("sqlite:///doctest.db")
@@ -127,12 +127,13 @@ class BulkCommands:
         dry_run: bool = False,
         **limits: Unpack[BulkLimits],
     ) -> Any:
-        """Run a command on all workflows that match, in a workflow of its own on a worker.
+        """Run a command on all workflows that match; a worker does it, in a workflow of its own.
 
         `where` has the filters of a list, or those of a group of failures (`group.where`). With
-        `dry_run`, return how many match, and the first. `first=1` continues one workflow, and the
-        rest once it has passed the step it stood on; `stop_after=n` ends after n that failed again.
-        Each workflow gets the command once, with an audit entry, also if workers die meanwhile.
+        `dry_run`, return how many match, and the first of them. `first=1` starts with one workflow,
+        and goes on once that one has passed its failed step; `stop_after=n` stops once n workflows
+        have failed again. Each workflow gets the command once, with an audit entry, even if workers
+        die meanwhile.
         """
         order = BulkOrder.of(command, where, actor=actor, reason=reason, **limits)
         is_preview = checks.flag("bulk(dry_run=...)", dry_run)
@@ -140,7 +141,7 @@ class BulkCommands:
 
 
 def preview(drive: Drive, order: BulkOrder) -> BulkPreview:
-    """Count the workflows exactly, and return the first; nothing is changed."""
+    """Count the workflows exactly, and return the first of them. Nothing is changed."""
 
     def read(connection: Connection) -> tuple[int, list[Any]]:
         until = drive.store.workflows.last_id(connection)
@@ -168,7 +169,7 @@ def _first_ids(selection: Selection) -> list[Key]:
 
 
 def start(drive: Drive, order: BulkOrder) -> WorkflowHandle[BulkRun]:
-    """Start the workflow that gives the command."""
+    """Start the workflow that runs the command."""
     total, until = drive.store.read(lambda connection: _measured(connection, drive, order))
     plan = BulkPlan(
         command=order.command,

@@ -1,4 +1,4 @@
-"""The commands that can be given to many workflows, each as a decision about one of them."""
+"""The commands of a bulk, each as a decision about one workflow."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class BulkCommand(StrEnum):
     RESET_FOR_RETRY = "reset_for_retry"  # the step that failed
 
 
-# They make a step run again, or the next one, which may fail again.
+# After one of these, a step runs, which may fail again.
 CONTINUING = frozenset(BulkCommand) - {BulkCommand.PAUSE, BulkCommand.CANCEL}
 
 
 def decision_of(
     command: BulkCommand, *, step: str | None, actor: str | None, reason: str | None
 ) -> Decision:
-    """Return what decides the command for one workflow; `step` is the one it is about."""
+    """Return the function that applies the command to one workflow, or to its step `step`."""
     match command:
         case BulkCommand.PAUSE:
             return lambda subject: pause(subject, reason)
@@ -62,11 +62,11 @@ def _resume(subject: CommandedWorkflow, actor: str | None) -> Change:
 
 
 def _again(subject: CommandedWorkflow, step: str | None, verb: str) -> Change:
-    """Run the failed step again. A step that runs is left to its worker."""
+    """Run the failed step again. A running step is left to its worker."""
     workflow = subject.workflow
     name = step or workflow.paused_step_name or workflow.next_step_name
     if name is None:
         raise InvalidStateError(f"Cannot {verb} a step of this workflow: none has failed.")
     if any(one.step_name == name for one in subject.active if one is subject.running):
-        raise subject.refuse_running(verb)
+        raise subject.refusal_while_running(verb)
     return reattempt(subject, name, rewind=False, verb=verb)

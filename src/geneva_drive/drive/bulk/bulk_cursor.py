@@ -1,4 +1,4 @@
-"""How far a bulk has come, as it is stored in the cursor of its step."""
+"""The progress of a bulk, as stored in the cursor of its step."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MOST_IDS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkCursor:
-    """The counts of a bulk, the workflow it has come to, and those whose outcome it waits for."""
+    """The counts of a bulk, its last workflow, and the workflows whose outcome it waits for."""
 
-    after: str | None = None  # the id of the last workflow that was looked at
+    after: str | None = None  # the id of the last workflow
     applied: int = 0
     passed_over: int = 0
     first_ids: tuple[str, ...] = ()  # the workflows that were tried before the rest
@@ -24,8 +24,8 @@ class BulkCursor:
     failed_ids: tuple[str, ...] = ()  # the first ones that failed again
     reasons: Mapping[str, int] = field(default_factory=dict)  # why workflows were passed over
     watched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> nodes that run
-    round: int = 0  # how many workflows were last set going to be watched
-    looks: int = 0  # at the watched ones
+    round: int = 0  # the size of the last portion whose outcome is watched
+    looks: int = 0  # how often the watched workflows were checked
     stopped: str | None = None  # why it ended early
 
     @classmethod
@@ -75,13 +75,13 @@ class BulkCursor:
         )
 
     def end(self, total: int, stopped: str | None) -> BulkCursor:
-        """Return the counts at the end: who was counted, but never met, left the state before."""
+        """Return the final counts; counted workflows that were not found have left the state."""
         is_whole = stopped is None
         missed = max(0, total - self.done) if is_whole else 0
         return replace(self, passed_over=self.passed_over + missed, stopped=stopped)
 
     def result(self, total: int) -> dict[str, Any]:
-        """Return what the workflow's `result` holds."""
+        """Return the `result` of the workflow."""
         return {
             "total": max(total, self.done),
             "done": self.done,

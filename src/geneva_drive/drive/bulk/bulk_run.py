@@ -1,4 +1,4 @@
-"""The workflow that gives a command to many workflows."""
+"""The workflow that runs a command on many workflows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from geneva_drive.definition.compiler.reserved_types import BULK_TYPE
 from geneva_drive.definition.nodes.resumable_step import resumable_step
 from geneva_drive.definition.workflow import Workflow
+from geneva_drive.drive.bulk import follow_up
 from geneva_drive.drive.bulk.bulk_cursor import BulkCursor
-from geneva_drive.drive.bulk.follow_up import look
 from geneva_drive.drive.bulk.plan import BulkPlan
-from geneva_drive.drive.bulk.portions import GivenPortion, give, update_statistics
+from geneva_drive.drive.bulk.portions import PortionOutcome, run_portion, update_statistics
 from geneva_drive.iteration.iterable_step import IterableStep, run_of
 from geneva_drive.settings import OWN_QUEUE
 from geneva_drive.storage.schema import keys
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
 _PORTION = 1_000
-_MILESTONE = 5_000  # workflows changed, from which on statistics are misleading
-_LARGEST_ROUND = 250  # all of a round stand in the cursor
+_MILESTONE = 5_000  # changed workflows; after so many, the planner's statistics mislead
+_LARGEST_ROUND = 250  # the cursor holds all workflows of a round
 _SHORTEST_WAIT = timedelta(milliseconds=250)
 _LONGEST_WAIT = timedelta(seconds=5)
 
 
 class BulkRun(Workflow[Any, Any]):
-    """Runs its command on a portion of workflows per transaction, with its own cursor."""
+    """Runs its command on one portion of workflows per transaction, which also saves its cursor."""
 
     type_name = BULK_TYPE
     queue = OWN_QUEUE
@@ -43,88 +43,90 @@ class BulkRun(Workflow[Any, Any]):
 
 
 class _Bulk:
-    """One run of the step: it continues from its cursor."""
+    """One run of the step, which continues from its cursor."""
 
     def __init__(self, drive: Drive, plan: BulkPlan, it: IterableStep) -> None:
         self._drive = drive
         self._plan = plan
         self._run = run_of(it)
-        self._tally = BulkCursor.load(it.cursor)
+        self._counts = BulkCursor.load(it.cursor)
         it.progress(plan.total)
 
     def run(self) -> dict[str, Any]:
         stopped = None
         while stopped is None:
-            if self._tally.watched:
-                self._look_after_round()
+            if self._counts.watched:
+                self._check_watched()
                 stopped = self._why_stop()
                 if stopped is not None:
                     break
-            if not self._give_next():
+            if not self._run_next_portion():
                 break
-        self._tally = self._tally.end(self._plan.total, stopped)
-        return self._tally.result(self._plan.total)
+        self._counts = self._counts.end(self._plan.total, stopped)
+        return self._counts.result(self._plan.total)
 
-    def _give_next(self) -> bool:
+    def _run_next_portion(self) -> bool:
         """Run the command on the next portion, and commit it; False if none was left."""
         size, is_round = self._next_size()
-        given = give(self._drive, self._plan, self._key(self._tally.after), size)
-        is_last = given.last is None
-        tally = self._tally.add(
-            after=str(self._plan.until if given.last is None else given.last),
-            applied=len(given.applied),
-            refusals=given.refusals,
-            gone=given.gone,
+        outcome = run_portion(self._drive, self._plan, self._key(self._counts.after), size)
+        is_last = outcome.last is None
+        counts = self._counts.add(
+            after=str(self._plan.until if outcome.last is None else outcome.last),
+            applied=len(outcome.applied),
+            refusals=outcome.refusals,
+            gone=outcome.gone,
         )
         if self._is_trying:
-            tally = tally.add_first(str(one.workflow.id) for one in given.applied)
+            counts = counts.add_first(str(one.workflow.id) for one in outcome.applied)
         if is_round:
-            tally = replace(tally, watched=_watched(given), round=tally.round + 1, looks=0)
-        if _is_milestone(self._tally.applied, tally.applied):
+            counts = replace(counts, watched=_watched(outcome), round=counts.round + 1, looks=0)
+        if _is_milestone(self._counts.applied, counts.applied):
             update_statistics(self._drive)
-        self._tally = tally
-        self._run.set(tally.dump(), count=given.size)
-        return not is_last or bool(tally.watched)
+        self._counts = counts
+        self._run.set(counts.dump(), count=outcome.size)
+        return not is_last or bool(counts.watched)
 
     def _next_size(self) -> tuple[int, bool]:
-        """Return how many workflows are next, and whether their outcome is waited for."""
-        plan, tally = self._plan, self._tally
+        """Return the size of the next portion, and whether to wait for its outcome."""
+        plan, counts = self._plan, self._counts
         if plan.first is not None and self._is_trying:
-            return min(plan.first - tally.applied, _LARGEST_ROUND), True
+            return min(plan.first - counts.applied, _LARGEST_ROUND), True
         if plan.stop_after is None:
             return _PORTION, False
-        # Few first, and twice as many after each round: a fault that all have stops the bulk
-        # before many of them have met it.
-        return min(plan.stop_after * 2 ** min(tally.round, 20), _LARGEST_ROUND), True
+        # Each round is twice as large as the one before: a fault that all workflows share stops the
+        # bulk early.
+        return min(plan.stop_after * 2 ** min(counts.round, 20), _LARGEST_ROUND), True
 
     @property
     def _is_trying(self) -> bool:
-        """True while the workflows are given that are tried before the rest."""
-        return self._plan.first is not None and self._tally.applied < self._plan.first
+        """True until the workflows are set going that are tried before the rest."""
+        return self._plan.first is not None and self._counts.applied < self._plan.first
 
-    def _look_after_round(self) -> None:
-        """Count those that failed again; suspend the step while some are not that far."""
-        tally = self._tally
-        found = look(self._drive, {self._key(key): nodes for key, nodes in tally.watched.items()})
-        undecided = {str(key) for key in found.undecided}
-        tally = replace(
-            tally.add_failed(str(key) for key in found.failed),
-            watched={key: nodes for key, nodes in tally.watched.items() if key in undecided},
-            looks=tally.looks + 1,
+    def _check_watched(self) -> None:
+        """Count the workflows that failed again; suspend the step while some are still running."""
+        counts = self._counts
+        found = follow_up.check(
+            self._drive, {self._key(key): nodes for key, nodes in counts.watched.items()}
         )
-        self._tally = tally
-        if tally.watched and self._why_stop() is None:
-            wait = min(_SHORTEST_WAIT * 2 ** min(tally.looks - 1, 10), _LONGEST_WAIT)
-            self._run.skip_to(tally.dump(), wait, count=0)
+        undecided = {str(key) for key in found.undecided}
+        counts = replace(
+            counts.add_failed(str(key) for key in found.failed),
+            watched={key: nodes for key, nodes in counts.watched.items() if key in undecided},
+            looks=counts.looks + 1,
+        )
+        self._counts = counts
+        if counts.watched and self._why_stop() is None:
+            wait = min(_SHORTEST_WAIT * 2 ** min(counts.looks - 1, 10), _LONGEST_WAIT)
+            self._run.skip_to(counts.dump(), wait, count=0)
 
     def _why_stop(self) -> str | None:
-        plan, tally = self._plan, self._tally
-        ids = ", ".join(tally.failed_ids)
-        if plan.stop_after is not None and tally.failed_again >= plan.stop_after:
-            return f"{tally.failed_again} failed again: {ids}. The rest was left as it was."
-        if plan.first is not None and tally.applied <= plan.first and tally.failed_again:
+        plan, counts = self._plan, self._counts
+        ids = ", ".join(counts.failed_ids)
+        if plan.stop_after is not None and counts.failed_again >= plan.stop_after:
+            return f"{counts.failed_again} failed again: {ids}. The rest was left as it was."
+        if plan.first is not None and counts.applied <= plan.first and counts.failed_again:
             return (
-                f"Of the first {tally.applied}, {tally.failed_again} failed again: {ids}. "
+                f"Of the first {counts.applied}, {counts.failed_again} failed again: {ids}. "
                 f"The rest was left as it was."
             )
         return None
@@ -134,12 +136,12 @@ class _Bulk:
 
 
 def _is_milestone(before: int, after: int) -> bool:
-    """True each time the number has doubled, from the first one on."""
+    """True when the number passes `_MILESTONE`, and each time it has doubled since."""
     return (
         after >= _MILESTONE
         and (before // _MILESTONE).bit_length() < (after // _MILESTONE).bit_length()
     )
 
 
-def _watched(given: GivenPortion) -> dict[str, tuple[str, ...]]:
-    return {str(key): nodes for key, nodes in given.going.items() if nodes}
+def _watched(outcome: PortionOutcome) -> dict[str, tuple[str, ...]]:
+    return {str(key): nodes for key, nodes in outcome.due_nodes.items() if nodes}

@@ -1,4 +1,4 @@
-"""Look after workflows that a bulk set going: which passed their step, and which failed again."""
+"""The outcome of workflows that a bulk continued: which passed their step, which failed again."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What became of the watched workflows; the others have passed."""
+    """The watched workflows that failed again or still run; the others have passed their step."""
 
     failed: list[Key]
     undecided: list[Key]
 
 
-def look(drive: Drive, watched: Mapping[Key, Sequence[str]]) -> FollowUp:
-    """Return which workflows failed again, and which are not that far."""
-    return drive.store.read(lambda connection: _look(connection, drive, watched))
+def check(drive: Drive, watched: Mapping[Key, Sequence[str]]) -> FollowUp:
+    """Return which workflows failed again, and which still run."""
+    return drive.store.read(lambda connection: _check(connection, drive, watched))
 
 
-def _look(connection: Connection, drive: Drive, watched: Mapping[Key, Sequence[str]]) -> FollowUp:
+def _check(connection: Connection, drive: Drive, watched: Mapping[Key, Sequence[str]]) -> FollowUp:
     store = drive.store
     workflows = store.workflows.get_many(connection, list(watched))
     nodes = [(key, node) for key, names in watched.items() for node in names]
@@ -46,7 +46,7 @@ def _look(connection: Connection, drive: Drive, watched: Mapping[Key, Sequence[s
 
 
 def _has_failed(workflow: WorkflowRecord, attempts: Sequence[ExecutionRecord]) -> bool:
-    """True if the workflow came to a stand by the failure; an automatic reattempt is none."""
+    """True if the failure stopped the workflow, so that no reattempt is scheduled."""
     is_at_rest = workflow.state in (WorkflowState.PAUSED, WorkflowState.CANCELED)
     return is_at_rest and any(one.state is StepState.FAILED for one in attempts)
 

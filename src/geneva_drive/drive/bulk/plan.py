@@ -1,4 +1,4 @@
-"""What a bulk was asked to do, as it is stored in the context of its workflow."""
+"""The order of a bulk, as stored in the context of its workflow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geneva_drive.storage.schema.records import Key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkPlan:
-    """The order of an operator."""
+    """What an operator ordered."""
 
     command: BulkCommand
     where: Where
@@ -24,7 +24,7 @@ class BulkPlan:
     first: int | None
     stop_after: int | None
     total: int  # workflows that matched when it was ordered
-    until: Key | None  # the last workflow of that moment; None if there was none
+    until: Key | None  # the last workflow at that time; None without one
 
     @classmethod
     def load(cls, context: Mapping[str, Any], key_type: KeyType) -> Self:

@@ -21,11 +21,11 @@ from geneva_drive.storage.schema.records import Key
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-_GOING = (StepState.SCHEDULED, StepState.PENDING, StepState.SUSPENDED)
+_DUE = (StepState.SCHEDULED, StepState.PENDING, StepState.SUSPENDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenPortion:
+class PortionOutcome:
     """The outcome of a portion; `last` is None if no workflow is left."""
 
     last: Key | None
@@ -38,21 +38,21 @@ class GivenPortion:
         return len(self.applied) + len(self.refusals) + self.gone
 
     @property
-    def going(self) -> dict[Key, tuple[str, ...]]:
-        """The nodes that the command set going, by workflow."""
-        return {one.workflow.id: _going(one) for one in self.applied}
+    def due_nodes(self) -> dict[Key, tuple[str, ...]]:
+        """The nodes that the command made due, by workflow."""
+        return {one.workflow.id: _due_nodes_of(one) for one in self.applied}
 
 
-def _going(applied: Applied) -> tuple[str, ...]:
-    planned = [new.node for new in applied.change.schedule if new.state in _GOING]
-    moved = [one.record.node_id for one in applied.change.executions if one.state in _GOING]
+def _due_nodes_of(applied: Applied) -> tuple[str, ...]:
+    planned = [new.node_id for new in applied.change.schedule if new.state in _DUE]
+    moved = [one.record.node_id for one in applied.change.executions if one.state in _DUE]
     return tuple(dict.fromkeys([*planned, *moved]))
 
 
 def update_statistics(drive: Drive) -> None:
-    """Update the statistics by which the database plans its queries.
+    """Update the statistics of the database's query planner.
 
-    Where it expects few ready workflows, housekeeping and claims would read all of them.
+    A plan for few ready workflows would make housekeeping and claims read all of them.
     """
 
     def analyze(connection: Connection) -> None:
@@ -62,29 +62,31 @@ def update_statistics(drive: Drive) -> None:
     drive.store.write(analyze)
 
 
-def give(drive: Drive, plan: BulkPlan, after: Key | None, size: int) -> GivenPortion:
-    """Run the command on up to `size` workflows: lock them in order, look again, then write.
+def run_portion(drive: Drive, plan: BulkPlan, after: Key | None, size: int) -> PortionOutcome:
+    """Run the command on up to `size` workflows: lock them in order, check them again, then write.
 
-    It joins the transaction of the caller, who commits it together with its cursor.
+    It joins the caller's transaction, which also saves the cursor.
     """
     environment = drive.environment
-    given = drive.store.write(lambda connection: _give(connection, drive, plan, after, size))
-    if given.applied:
-        drive.store.database.after_commit(lambda: announce_command(environment, given.applied))
-    return given
+    outcome = drive.store.write(
+        lambda connection: _run_portion(connection, drive, plan, after, size)
+    )
+    if outcome.applied:
+        drive.store.database.after_commit(lambda: announce_command(environment, outcome.applied))
+    return outcome
 
 
-def _give(
+def _run_portion(
     connection: Connection, drive: Drive, plan: BulkPlan, after: Key | None, size: int
-) -> GivenPortion:
+) -> PortionOutcome:
     if plan.until is None:
-        return GivenPortion(last=None, applied=[], refusals=[], gone=0)
+        return PortionOutcome(last=None, applied=[], refusals=[], gone=0)
     selection = Selection(connection, drive, plan.command, plan.where, plan.until)
     portion = selection.portion(after, size)
     if not portion.ids:
-        return GivenPortion(last=portion.last, applied=[], refusals=[], gone=0)
+        return PortionOutcome(last=portion.last, applied=[], refusals=[], gone=0)
     outcome = _execute(connection, drive, plan, selection, portion)
-    return GivenPortion(
+    return PortionOutcome(
         last=portion.last,
         applied=outcome.applied,
         refusals=[_words(one) for one in outcome.refused.values()],
@@ -94,10 +96,10 @@ def _give(
 
 def _words(refusal: GenevaDriveError) -> str:
     if isinstance(refusal, UnknownWorkflowClass):
-        # Without quotes: values in quotes are left out where reasons are counted.
+        # No quotes: quoted values are removed where reasons are counted.
         return (
-            f"The worker that ran the bulk has not imported the class {refusal.type_name}. Let "
-            f"workers that have it run the bulk."
+            f"The worker that ran the bulk has not imported the class {refusal.type_name}. Import "
+            f"its module in the app of every worker, and start the bulk again."
         )
     return str(refusal)
 

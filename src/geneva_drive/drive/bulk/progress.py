@@ -1,4 +1,4 @@
-"""How far a bulk has come: `handle.bulk`."""
+"""The progress of a bulk: `handle.bulk`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkProgress:
-    """What a bulk was asked to do, and the counts of what it has done."""
+    """The order of a bulk, and the counts so far."""
 
     command: str
     where: Mapping[str, str]
@@ -25,11 +25,11 @@ class BulkProgress:
     first: int | None
     stop_after: int | None
     total: int  # workflows that matched when it was ordered
-    done: int  # those that it has come to
+    done: int  # workflows that it has passed so far
     applied: int
-    passed_over: int  # they had left the state, or refused the command; see `reasons`
+    passed_over: int  # had left the state, or refused the command; see `reasons`
     first_ids: tuple[str, ...]  # those that were tried before the rest, if any were
-    failed_again: int  # of those whose outcome it waited for
+    failed_again: int  # among those whose outcome it waited for
     failed_ids: tuple[str, ...]  # the first of them
     reasons: Mapping[str, int]  # why workflows refused the command
     stopped: str | None  # why it ended early

@@ -35,9 +35,9 @@ class Portion:
 
 
 class Selection:
-    """The workflows that match when they are looked at, up to an id.
+    """The workflows that match at the time of the query, up to an id.
 
-    A bulk is never for other bulks: two that pause each other would lock each other out.
+    It never includes the workflow of a bulk: two bulks could pause each other for good.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Selection:
             after = portion.last
 
     def portion(self, after: Key | None, size: int) -> Portion:
-        """Return the next workflows; with a message to compare, perhaps none of `size`."""
+        """Read the next `size` workflows; return those whose messages match, perhaps none."""
         wanted = replace(self._wanted, after=after)
         found = self._store.workflow_search.ids(self._connection, wanted, size)
         return Portion(self._with_message(found), found[-1] if len(found) == size else None)
 
     def still(self, ids: Sequence[Key]) -> set[Key]:
-        """Return which of these, locked meanwhile, still match."""
+        """Return which of these workflows, now locked, still match."""
         assert self._wanted.traits is not None, "a search always has them"
         wanted = replace(self._wanted, traits=replace(self._wanted.traits, ids=ids))
         found = self._store.workflow_search.ids(self._connection, wanted, len(ids))
@@ -99,7 +99,7 @@ def _types(where: Where) -> list[str] | None:
 
 
 def _listed(where: Where) -> SearchFilter:
-    """Return what a list would be asked; of a group, the failure is asked for instead."""
+    """Return the filters of the workflow's row; those of the failure are in `_failure_traits`."""
     if not where.is_failure_group:
         return where.search
     return replace(where.search, step=None, error_class=None)
@@ -116,7 +116,7 @@ def _failure_traits(where: Where) -> FailureTraits | None:
 
 
 def _for_command(wanted: WorkflowFilter, command: BulkCommand) -> WorkflowFilter:
-    """Leave out workflows that would refuse the command in any case, and be read for nothing."""
+    """Leave out workflows that would refuse the command anyway, so that they are not read."""
     match command:
         case BulkCommand.RESUME:
             return replace(wanted, stored=WorkflowState.PAUSED)

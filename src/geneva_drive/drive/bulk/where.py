@@ -1,4 +1,4 @@
-"""Which workflows a bulk command is for: filters of a list, or a group of failures."""
+"""The filters of a bulk command: those of a list, or those of a group of failures."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Where:
 
     @classmethod
     def of(cls, given: object) -> Where:
-        """Return the filters that a caller wrote as a dictionary; at least one is needed."""
+        """Parse a dictionary of filters, which must have at least one."""
         if not isinstance(given, Mapping):
             raise InvalidInput(f"bulk(where=...) must be a dictionary, got {shown(given)}.")
         rest = {name: value for name, value in given.items() if value is not None}
         if not rest:
             raise InvalidInput(
-                "bulk(where=...) is empty, so it would be for every workflow. Pass at least one "
+                "bulk(where=...) is empty, which would select every workflow. Pass at least one "
                 "filter, such as {'type': 'Order'}."
             )
         own = {name: rest.pop(name) for name in _OWN if name in rest}
@@ -57,7 +57,7 @@ class Where:
 
     @property
     def written(self) -> dict[str, str]:
-        """Return the filters as texts, from which `of` makes the same ones."""
+        """Return the filters as text that `of` parses."""
         own = {"message": self.message, "standing": self.standing}
         texts = {name: str(value) for name, value in own.items() if value is not None}
         return self.search.written | ({"type": ""} if self.is_dynamic else {}) | texts

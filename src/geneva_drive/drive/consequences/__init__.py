@@ -1,6 +1,6 @@
-"""What each command that is possible now would do, before it is given.
+"""What each command that is possible now would do.
 
-Start with `what_if`, which reads where a workflow stands and lists the consequences. `situation` is
-what was read, `walk` follows the graph from there, `sentence_parts` has the words. All but the
-reading is pure.
+Start with `what_if`, which reads a workflow and lists the consequences. `what_if_facts` holds what
+was read, `walk` follows the graph from there, and `sentence_parts` words the sentences. Everything
+but the reading is pure.
 """

@@ -17,7 +17,7 @@ _MOST_NAMED = 2
 
 
 def continuations(situation: Situation) -> Iterator[Consequence]:
-    """Yield a consequence for each step; none for graphs, and while a step runs."""
+    """Yield a consequence for each step; none for graphs, or while a step runs."""
     if not situation.is_chain or situation.running:
         return
     order = situation.graph.order
@@ -31,7 +31,7 @@ def continuations(situation: Situation) -> Iterator[Consequence]:
             command="resume_at",
             node=node_id,
             label=f"Resume at {situation.node(node_id).name}…",
-            sentence=f"{_begun(situation, node_id)}{_afterwards(situation, place)}.{never}",
+            sentence=f"{_beginning(situation, node_id)}{_afterwards(situation, place)}.{never}",
             runs_next=(node_id,),
             runs_later=order[place + 1 :],
             never_runs=left_out,
@@ -42,7 +42,7 @@ def _in_document(situation: Situation, document: DocumentDefinition, node_id: st
     ahead = document_walk.ahead_of(document, node_id)
     present = document_walk.ahead_of(document, situation.workflow.next_step_name)
     left_out = tuple(each for each in present if each not in ahead)
-    way = document_walk.way_behind(document, node_id)
+    way = document_walk.path_after(document, node_id)
     names = [code(situation, each) for each in way.steps[:_MOST_NAMED]]
     if len(way.steps) > _MOST_NAMED:
         names.append(count_of(len(way.steps) - _MOST_NAMED, "more step"))
@@ -53,7 +53,7 @@ def _in_document(situation: Situation, document: DocumentDefinition, node_id: st
         command="resume_at",
         node=node_id,
         label=f"Resume at {situation.node(node_id).name}…",
-        sentence=f"{_begun(situation, node_id)}{then}.{decides}{never}",
+        sentence=f"{_beginning(situation, node_id)}{then}.{decides}{never}",
         runs_next=(node_id,),
         runs_later=way.steps,
         may_run=way.perhaps,
@@ -61,7 +61,7 @@ def _in_document(situation: Situation, document: DocumentDefinition, node_id: st
     )
 
 
-def _begun(situation: Situation, node_id: str) -> str:
+def _beginning(situation: Situation, node_id: str) -> str:
     name = code(situation, node_id)
     return (
         f"Goes back to {name} and runs it again"

@@ -21,7 +21,7 @@ from geneva_drive.storage.schema.waits.approval_records import ApprovalRecord, P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ballot:
-    """A pending request, with its votes, and the person who reads the page."""
+    """A pending request, its votes, and the person who reads the page."""
 
     approval: ApprovalRecord
     people: Sequence[PersonRecord] = ()
@@ -54,7 +54,7 @@ def _choice(situation: Situation, ballot: Ballot, choice: str) -> Consequence:
     ahead, never, sentence = _effect(situation, node, is_rejection=is_rejection, is_expired=False)
     if count < needed:
         noun = "reject" if is_rejection else "agree"
-        sentence = f"When {needed} {noun}: {_begun_low(sentence)}"
+        sentence = f"When {needed} {noun}: {_lowercase_first(sentence)}"
     parts = [_quorum_words(ballot, choice), sentence, _when_held(situation, ballot)]
     return Consequence(
         command=choice,
@@ -92,7 +92,7 @@ def _label(choice: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _begun_low(sentence: str) -> str:
+def _lowercase_first(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
@@ -135,7 +135,7 @@ def _effect(
 
 
 def _canceling(situation: Situation, node_id: str) -> str:
-    """Return what a rejection prevents: what an approval would have done."""
+    """Return a sentence about a rejection, which names the steps that an approval would run."""
     approved = walk(situation, done=[node_id], chosen=_if_approved(situation, node_id))
     found = phrases(situation, approved)
     if not found:
@@ -158,7 +158,7 @@ def _expiry(situation: Situation, ballot: Ballot) -> Consequence:
         return _expiring(approval, "After that it expires.")
     if situation.document is not None:
         ahead, never, words = _effect(situation, node, is_rejection=True, is_expired=True)
-        return _expiring(approval, f"After that {_begun_low(words)}", ahead, never)
+        return _expiring(approval, f"After that {_lowercase_first(words)}", ahead, never)
     on_timeout = node.terms.on_timeout
     match on_timeout:
         case OnTimeout.PAUSE:
@@ -169,7 +169,7 @@ def _expiry(situation: Situation, ballot: Ballot) -> Consequence:
             sentence = f"After that it counts as approved. {words}"
         case OnTimeout.TASK:
             ahead, never, words = _effect(situation, node, is_rejection=True, is_expired=True)
-            sentence = f"After that {_begun_low(words)}"
+            sentence = f"After that {_lowercase_first(words)}"
         case OnTimeout.REJECT | OnTimeout.ESCALATE:  # it was escalated already
             ahead, never, words = _effect(situation, node, is_rejection=True, is_expired=True)
             sentence = f"After that it counts as rejected. {words}"

@@ -1,4 +1,4 @@
-"""Where the decisions and deadlines of a document's step lead."""
+"""What follows the decisions and deadlines of a document's step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def effect(
 def heard(
     situation: Situation, document: DocumentDefinition, node_id: str, *, timed_out: bool
 ) -> Effect:
-    """Return the same for a wait whose event came, or did not come in time."""
+    """Return the same for a wait whose event arrived or timed out."""
     from geneva_drive.declarative.routes import Ending
 
     return ended(situation, document, node_id, Ending.TIMED_OUT if timed_out else Ending.EXECUTED)
@@ -43,7 +43,7 @@ def heard(
 def ended(
     situation: Situation, document: DocumentDefinition, node_id: str, ending: Ending
 ) -> Effect:
-    """Return the same for a step that ended so."""
+    """Return the same for a step that ended this way."""
     from geneva_drive.declarative.runtime import certain_path
 
     way = certain_path.way_after(document, node_id, ending)

@@ -1,4 +1,4 @@
-"""Follow a document from where its workflow stands: what is certain, and what it decides later."""
+"""The steps of a document that are still to come: the certain ones, and those decided later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def decides(document: DocumentDefinition, node_id: str) -> bool:
 
 
 def ahead_of(document: DocumentDefinition, present: str | None) -> Sequence[str]:
-    """Return the step at which a workflow stands, and all that may still follow."""
+    """Return the current step of a workflow, and every step that may still follow."""
     from geneva_drive.declarative.runtime import certain_path
 
     if present is None or document.get(present) is None:
@@ -27,15 +27,15 @@ def ahead_of(document: DocumentDefinition, present: str | None) -> Sequence[str]
     return tuple(certain_path.reachable(document, present))
 
 
-def way_past(document: DocumentDefinition, node_id: str) -> CertainPath:
-    """Return the way behind a step that is passed over."""
+def path_after_skip(document: DocumentDefinition, node_id: str) -> CertainPath:
+    """Return the certain path after a step that is skipped."""
     from geneva_drive.declarative.runtime import certain_path
 
     return certain_path.way_after(document, node_id)
 
 
-def way_behind(document: DocumentDefinition, node_id: str | None) -> CertainPath:
-    """Return the way behind a step that is still to end; none if the document lacks it."""
+def path_after(document: DocumentDefinition, node_id: str | None) -> CertainPath:
+    """Return the certain path after a step that has not ended; empty if the document lacks it."""
     from geneva_drive.declarative.routes import GoTo
     from geneva_drive.declarative.runtime import certain_path
 

@@ -1,4 +1,4 @@
-"""What becomes of a node when a workflow goes on."""
+"""What happens to a node when its workflow continues."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ class Fate(IntEnum):  # an integer is hashed quickly, and a node may have 100,00
     ACTIVE = auto()
     NEXT = auto()
     LATER = auto()
-    PERHAPS = auto()  # behind a choice
-    UNCERTAIN = auto()  # behind a person or event that may end the workflow
-    BLOCKED = auto()  # failed, or behind a node that failed
+    PERHAPS = auto()  # after a choice that is not made yet
+    UNCERTAIN = auto()  # after an approval or event that may end the workflow
+    BLOCKED = auto()  # failed, or after a node that failed

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.drive.consequences.sentence_parts import (
-    choice_behind,
+    choice_after,
     code,
     count_of,
     named,
@@ -18,11 +18,10 @@ from geneva_drive.drive.consequences.walk import NOTHING, Ahead, walk
 from geneva_drive.drive.consequences.what_if_facts import Situation
 from geneva_drive.states import Request, StepState, WorkflowState
 
-_FEW = 2  # nodes that never run and are all named
+_FEW = 2  # up to this many nodes that never run are all named
 
 
 def resume(situation: Situation) -> Consequence | None:
-    """Release what is held, and run again what failed."""
     workflow = situation.workflow
     is_requested = bool(situation.running) and workflow.requested is Request.PAUSE
     if workflow.state is not WorkflowState.PAUSED and not is_requested:
@@ -72,11 +71,10 @@ def _reattempts(situation: Situation, again: Sequence[str]) -> str:
 
 
 def _rest(situation: Situation, again: Sequence[str], ahead: Ahead) -> str:
-    return then(situation, ahead) or choice_behind(situation, again)
+    return then(situation, ahead) or choice_after(situation, again)
 
 
 def pause(situation: Situation) -> Consequence | None:
-    """Hold the workflow."""
     workflow = situation.workflow
     if workflow.state is not WorkflowState.READY or workflow.requested is not None:
         return None
@@ -102,7 +100,6 @@ def _pausing(sentence: str, held: tuple[str, ...]) -> Consequence:
 
 
 def cancel(situation: Situation) -> Consequence | None:
-    """End the workflow."""
     if situation.workflow.requested is Request.CANCEL:
         return None
     never = tuple(situation.never_started())
@@ -154,14 +151,14 @@ def passable(situation: Situation) -> list[str]:
     return [*situation.failed, *due]
 
 
-def _past(situation: Situation, node_id: str) -> Ahead:
-    """Return what follows if a node is passed over: no task of a rejection or a timeout does."""
-    taken = situation.branches_past(node_id)
+def _after_skip(situation: Situation, node_id: str) -> Ahead:
+    """Return what follows if a node is skipped; tasks for a rejection or a timeout do not."""
+    taken = situation.branches_after_skip(node_id)
     return walk(situation, done=[node_id], chosen={} if taken is None else {node_id: taken})
 
 
 def _skip(situation: Situation, node_id: str) -> Consequence:
-    ahead = _past(situation, node_id)
+    ahead = _after_skip(situation, node_id)
     name = situation.node(node_id).name
     others = [each for each in situation.failed if each != node_id]
     is_paused = situation.workflow.state is WorkflowState.PAUSED
@@ -202,7 +199,7 @@ def _onward(situation: Situation, ahead: Ahead) -> str:
 
 def _manual(situation: Situation, node_id: str) -> Iterator[Consequence]:
     declared, name = situation.declared(node_id), code(situation, node_id)
-    ahead = _past(situation, node_id)
+    ahead = _after_skip(situation, node_id)
     ways = [("resolve_manually", "Resolve…", "without a result")]
     if declared is None or not (declared.is_approval or declared.is_event_wait):
         ways.insert(0, ("complete_manually", "Complete…", "with a result that you enter"))
@@ -219,7 +216,7 @@ def _manual(situation: Situation, node_id: str) -> Iterator[Consequence]:
 
 
 def repairable(situation: Situation) -> list[str]:
-    """Return the nodes that can be reattempted: they failed, and nothing behind them is done."""
+    """Return the nodes that can be reattempted: they failed, and no node after them is done."""
     if situation.workflow.requested is Request.CANCEL or (situation.is_chain and situation.running):
         return []
     return situation.failed
@@ -228,7 +225,7 @@ def repairable(situation: Situation) -> list[str]:
 def repairs(situation: Situation, nodes: Sequence[str]) -> Iterator[Consequence]:
     """Yield what reattempting and resetting each of these `repairable` nodes would do."""
     for node_id in nodes:
-        # A document goes on from where it stands, whichever of its steps ran before.
+        # A document continues from its current step, whatever ran before.
         is_fixed = situation.document is None
         if is_fixed and any(map(situation.is_done, situation.graph.downstream(node_id))):
             continue

@@ -53,8 +53,8 @@ def _arrival(wait: EventWaitRecord) -> str:
     key = f" with key {wait.awaited_key!r}" if wait.awaited_key else ""
     matching = ", if its `match` accepts it" if wait.has_match else ""
     if wait.is_all and len(types) > 1:
-        return f"Once {' and '.join(types)}{key} have come{matching}"
-    return f"Once {' or '.join(types)}{key} comes{matching}"
+        return f"Once {' and '.join(types)}{key} have arrived{matching}"
+    return f"Once {' or '.join(types)}{key} arrives{matching}"
 
 
 def _following(

@@ -20,7 +20,7 @@ def code(situation: Situation, node_id: str) -> str:
 
 
 def listed(items: Sequence[str]) -> str:
-    """Join items by commas, and the last by "and" unless it has one."""
+    """Join items with commas, and the last with "and" unless an item contains one."""
     if len(items) <= 1:
         return "".join(items)
     joint = ", " if " and " in items[-1] else " and "
@@ -57,8 +57,8 @@ def then(situation: Situation, ahead: Ahead) -> str:
     return f" Then {listed(items)}."
 
 
-def choice_behind(situation: Situation, nodes: Sequence[str]) -> str:
-    """Return what to add about nodes that run now and choose what follows; mostly empty."""
+def choice_after(situation: Situation, nodes: Sequence[str]) -> str:
+    """Return a sentence about nodes that run now and choose what follows; empty without any."""
     choosing = [each for each in nodes if _opens(situation, each)]
     if not choosing:
         return ""
@@ -74,7 +74,7 @@ def _following(situation: Situation, node_id: str) -> str:
 
 
 def _opens(situation: Situation, node_id: str) -> bool:
-    """True if what follows a node is a choice that is not made yet."""
+    """True if a node still has to choose what follows it."""
     has_followers = bool(situation.graph.dependants[node_id])
     return has_followers and (situation.chooses(node_id) or situation.may_end(node_id))
 
@@ -94,7 +94,7 @@ def _is_plain(situation: Situation, node_id: str) -> bool:
 
 
 def start(situation: Situation, nodes: Sequence[str]) -> str:
-    """Return when nodes that become due start, as a sentence."""
+    """Return a sentence about when nodes that become due will start."""
     waits = {situation.wait_before(each) for each in nodes}
     longest = max(waits)
     one = len(nodes) == 1
@@ -113,7 +113,7 @@ def phrases(situation: Situation, ahead: Ahead, most: int = MOST_NAMED) -> list[
     found = []
     for node_id in nodes[:most]:
         perhaps = "perhaps " if situation.is_conditional(node_id) else ""
-        opened = " and go on as that turns out" if _opens(situation, node_id) else ""
+        opened = " and continue accordingly" if _opens(situation, node_id) else ""
         found.append(f"{perhaps}{situation.phrase(node_id)}{opened}")
     if len(nodes) > most:
         found.append(f"do {count_of(len(nodes) - most, 'more step')}")

@@ -1,4 +1,4 @@
-"""Follow a graph from where a workflow stands: which nodes run next, later, perhaps or never."""
+"""Walk the graph from a workflow's current state: which nodes run next, later, perhaps or never."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from geneva_drive.drive.consequences.what_if_facts import Situation
 if TYPE_CHECKING:
     from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
-Chosen = Mapping[str, Sequence[str] | None]  # what a node will have chosen; None for all
+Chosen = Mapping[str, Sequence[str] | None]  # the nodes that a node will choose; None for all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """The nodes that have not been reached, by what becomes of them; in their order."""
+    """The nodes that have not been reached, by what will happen to them, in graph order."""
 
     next: tuple[str, ...]
     later: tuple[str, ...]
@@ -38,14 +38,14 @@ def walk(
     again: Collection[str] = (),
     chosen: Chosen = MappingProxyType({}),
 ) -> Ahead:
-    """Return what is ahead once these nodes count as done, and those run again."""
+    """Return what is ahead once the nodes `done` are done, and the nodes `again` run again."""
     if situation.document is not None:
         return _in_document(situation, situation.document, next(iter(done), None))
     chosen = {**situation.chosen, **chosen}
     parents_of = situation.graph.parents
-    # Several commands are weighed, and each touches few of up to 100,000 nodes.
+    # Each of several commands changes only few of up to 100,000 nodes.
     touched = {**dict.fromkeys(again, Fate.ACTIVE), **dict.fromkeys(done, Fate.DONE)}
-    fates = dict(touched)  # beside those that are known
+    fates = dict(touched)  # added to `situation.known_fates`
     ahead: dict[Fate, list[str]] = {fate: [] for fate in Fate}
     alike: dict[tuple[str, ...], Fate] = {}  # the nodes of a fan-out have the same parents
     for node_id in situation.undecided:
@@ -70,9 +70,9 @@ def walk(
 def _in_document(situation: Situation, document: DocumentDefinition, done: str | None) -> Ahead:
     """Return the same for a document; decisions have `document_decisions`."""
     if done is None:
-        way = document_walk.way_behind(document, situation.workflow.next_step_name)
+        way = document_walk.path_after(document, situation.workflow.next_step_name)
         return Ahead(next=(), later=way.steps, perhaps=way.perhaps, passed_over=(), blocked=())
-    way = document_walk.way_past(document, done)
+    way = document_walk.path_after_skip(document, done)
     met = {*way.steps, *way.perhaps}
     passed_over = [each for each in document_walk.ahead_of(document, done)[1:] if each not in met]
     return Ahead(
@@ -95,7 +95,7 @@ def _unreached(
         return Fate.PASSED_OVER
     if parents and found == {Fate.PASSED_OVER}:
         return Fate.PASSED_OVER
-    # Few nodes decide what follows; a node of a huge graph may have 100,000 parents.
+    # Look only at the few parents that decide: a node may have 100,000 parents.
     deciding = (
         [each for each in parents if each in situation.deciding] if situation.deciding else ()
     )

@@ -1,4 +1,4 @@
-"""Reads where a workflow stands, and lists what each command that is possible now would do."""
+"""Lists what each command that is possible now would do to a workflow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-MOST_NODES = 5  # whose commands are listed without a word about which node is meant
+MOST_NODES = 5  # whose commands are listed if the caller names no node
 
 
 def what_if(
@@ -44,10 +44,11 @@ def what_if(
     reader: str | None = None,
     view: GraphView | None = None,
 ) -> list[Consequence]:
-    """Return the consequences of all commands; of those on single nodes, for the first few nodes.
+    """Return the consequences of all commands, those on single nodes for the first few nodes.
 
-    `node` selects the commands on one node. `reader` is the person whose vote is counted along.
-    `view` is the graph, if the caller has just read it: of a huge one, that takes half the time.
+    `node` selects the commands on one node. `reader` is a person whose vote is included in the
+    counts. `view` is the graph, if the caller has just read it: reading a huge one takes half the
+    time.
     """
     store, now = drive.store, drive.clock.now()
     with store.reading() as connection:
@@ -104,7 +105,7 @@ def read_situation(
 
 
 def _chosen(drive: Drive, situation: Situation) -> dict[str, tuple[str, ...]]:
-    """Read what nodes that are done have chosen, as far as it still matters."""
+    """Read the choices of nodes that are done, where they still matter."""
     decided, store = situation.decided, drive.store
     if not decided:
         return {}
@@ -113,7 +114,7 @@ def _chosen(drive: Drive, situation: Situation) -> dict[str, tuple[str, ...]]:
     statuses = node_statuses(situation.definition, situation.graph, attempts)
     own = {each: statuses[each].chosen if each in statuses else None for each in decided}
     taken = {
-        each: situation.branches_past(each) if found is None else found
+        each: situation.branches_after_skip(each) if found is None else found
         for each, found in own.items()
     }
     return {each: found for each, found in taken.items() if found is not None}
@@ -125,7 +126,7 @@ def consequences(
     waits: Sequence[EventWaitRecord] = (),
     node: str | None = None,
 ) -> Iterator[Consequence]:
-    """Yield the consequences: of decisions and events first, of ending the workflow last."""
+    """Yield the consequences: decisions and events first, the end of the workflow last."""
     yield from chain.from_iterable(decisions(situation, each) for each in ballots)
     yield from chain.from_iterable(publications(situation, each) for each in waits)
     resumed = operator_commands.resume(situation)
@@ -146,7 +147,7 @@ def _selected(nodes: Sequence[str], node: str | None) -> Sequence[str]:
 
 
 def _without_class(record: WorkflowRecord) -> Iterator[Consequence]:
-    """Yield what needs no class: its nodes are unknown here."""
+    """Yield the commands that need no class; without one, the nodes are unknown."""
     if record.state is WorkflowState.READY and record.requested is None:
         sentence = "Nothing starts until the workflow is resumed."
         yield Consequence(command="pause", node=None, label="Pause…", sentence=sentence)

@@ -1,4 +1,4 @@
-"""Where a workflow stands: its graph, with the state and the definition of each node."""
+"""The state of a workflow: its graph, with the state and the definition of each node."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _UNDONE = (StepState.FAILED, StepState.CANCELED)
 
 @dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
 class Situation:
-    """A workflow as its commands see it; `definition` is None if this process lacks the class."""
+    """What was read of a workflow; `definition` is None if this process lacks the class."""
 
     workflow: WorkflowRecord
     view: GraphView
     definition: Definition | None = None
     expansions: Mapping[str, ExpansionRecord] = field(default_factory=lambda: MappingProxyType({}))
     is_chain: bool = False
-    # What nodes that are done have chosen of those behind them.
+    # The branches that nodes which are done have chosen.
     chosen: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -62,7 +62,7 @@ class Situation:
 
     @property
     def document(self) -> DocumentDefinition | None:
-        """The document, each of whose steps decides at run time what follows; None for a class."""
+        """The document, whose steps decide at run time what follows; None for a class."""
         if self.definition is None or not self.definition.is_document:
             return None
         return cast("DocumentDefinition", self.definition)
@@ -89,7 +89,7 @@ class Situation:
         return from_docstring(None if job is None else job.__doc__) or from_name(node.name)
 
     def reattempts(self, node_id: str) -> int | None:
-        """Return how often a node is reattempted, if one policy says so whatever the error."""
+        """Return how often a node is reattempted, if one policy covers all errors."""
         own = self.options(node_id).policies
         of_class = () if self.definition is None else self.definition.policies
         limits = {
@@ -101,7 +101,7 @@ class Situation:
         return limits.pop() if is_plain and len(limits) == 1 else None
 
     def chooses(self, node_id: str) -> bool:
-        """True if some of the nodes behind it run only if it chooses them."""
+        """True if some nodes after this one run only if it chooses them."""
         declared = self.declared(node_id)
         if self.document is not None:
             return document_walk.decides(self.document, node_id)
@@ -112,8 +112,8 @@ class Situation:
             return terms.reject_task is not None or terms.timeout_task is not None
         return bool(declared and declared.is_event_wait and declared.event_terms.timeout_task)
 
-    def branches_past(self, node_id: str) -> tuple[str, ...] | None:
-        """Return the nodes behind one that run if it is passed over; None for all of them."""
+    def branches_after_skip(self, node_id: str) -> tuple[str, ...] | None:
+        """Return the nodes after this one that run if it is skipped; None for all of them."""
         declared = self.declared(node_id)
         if declared is None or self.definition is None or self.document is not None:
             return None
@@ -124,7 +124,7 @@ class Situation:
         return None
 
     def may_end(self, node_id: str) -> bool:
-        """True if the workflow goes on behind a node only if a person or an event lets it."""
+        """True if a person or an event decides whether the workflow continues after the node."""
         declared = self.declared(node_id)
         if declared is None or self.document is not None:
             return False
@@ -134,7 +134,7 @@ class Situation:
 
     @cached_property
     def deciding(self) -> AbstractSet[str]:
-        """The nodes that choose what follows, or let the workflow go on."""
+        """The nodes that choose what follows, or decide whether the workflow continues."""
         if self.definition is None:
             nodes = self.view.nodes
             return {key for key, node in nodes.items() if node.kind is NodeKind.DECISION}
@@ -173,8 +173,8 @@ class Situation:
     def fates_of_parents(self, node_id: str, own: Mapping[str, Fate]) -> AbstractSet[Fate]:
         """Return the fates of the nodes before a node; `own` are those that a command changes.
 
-        Several commands are weighed, and a node may have 100,000 parents: of these, the fates that
-        no command changes are counted once.
+        A node may have 100,000 parents: the fates that no command changes are counted once for all
+        commands.
         """
         parents, known = self.graph.parents[node_id], self.known_fates
         if len(parents) <= _FEW_PARENTS:
@@ -206,7 +206,7 @@ class Situation:
 
     @cached_property
     def decided(self) -> list[str]:
-        """The nodes that have chosen, and behind which a node has not been reached."""
+        """The nodes that have chosen, and that a node not yet reached depends on."""
         known, dependants = self.known_fates, self.graph.dependants
         return [
             each
@@ -230,10 +230,10 @@ class Situation:
         return {node_id: place for place, node_id in enumerate(ahead)}
 
     def place_in_chain(self, node_id: str) -> int:
-        """Return where a step is: 0 where the chain stands, less before, more after it.
+        """Return a step's place relative to the current step: negative before, positive after it.
 
-        A chain goes on from where it stands, whatever it did before: an operator may have moved it.
-        Steps that a document cannot reach any more count as before it.
+        A chain continues from its current step whatever ran before: an operator may have moved it.
+        Steps that a document can no longer reach count as before it.
         """
         if self.document is not None:
             return self._ahead_in_document.get(node_id, -1)
@@ -266,7 +266,7 @@ class Situation:
 
     @property
     def due(self) -> list[str]:
-        """The active nodes that do not run."""
+        """The active nodes that are not running."""
         states = sorted(ACTIVE_STEP_STATES - {StepState.IN_PROGRESS})
         return [key for state in states for key in self.all_with(state)]
 
@@ -286,12 +286,12 @@ class Situation:
 
     @property
     def blocked_expansions(self) -> list[ExpansionRecord]:
-        """The batches and maps whose failed workers hold the workflow."""
+        """The batches and maps whose failed workers keep the workflow paused."""
         return [one for one in self.expansions.values() if one.is_blocked]
 
 
 def _fate_of(state: StepState | None, outcome: Outcome | None) -> Fate | None:
-    """Return what became of a node by itself; None if it has not been reached."""
+    """Return the fate that the node's own state decides; None if it has not been reached."""
     if state is None or state is StepState.PENDING:
         return None
     if state in ACTIVE_STEP_STATES:

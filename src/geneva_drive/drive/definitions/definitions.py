@@ -72,9 +72,9 @@ class Definitions:
     ) -> DeployedDefinition:
         """Store a document, as JSON text or as data; new workflows of its name get this version.
 
-        The same document again changes nothing. Raises a `StepConfigurationError` whose `faults`
-        list all that is wrong, and an `InvalidStateError` if this version was deployed with
-        another content. Workflows that run stay on their own version.
+        Deploying the same document again changes nothing. Raises a `StepConfigurationError` whose
+        `faults` list everything that is wrong, and an `InvalidStateError` if this version was
+        deployed with other content. Running workflows keep their version.
         """
         from geneva_drive.declarative import validator
         from geneva_drive.declarative.actions.execution import unregistered
@@ -135,7 +135,7 @@ class Definitions:
     def disable(
         self, name: str, actor: str | None = None, reason: str | None = None
     ) -> DeployedDefinition:
-        """Refuse to start workflows of this document; those that run continue."""
+        """Refuse to start workflows of this document; running ones continue."""
         return self._set(name, _act("disable", name, actor, reason), is_enabled=False)
 
     def _set(self, name: str, act: Act, *, is_enabled: bool) -> DeployedDefinition:
@@ -247,7 +247,7 @@ def _public(
 
 
 def _check_names(parsed: Document) -> None:
-    """Refuse names that a class has, and that are too long together."""
+    """Raise if a class has this name, or if the name is too long with that of a nested step."""
     from geneva_drive.declarative.document import Parent
     from geneva_drive.declarative.runtime.compiler import branch_type
     from geneva_drive.declarative.validator import refusal

@@ -1,4 +1,4 @@
-"""Classes and documents side by side, as a list of what can be started."""
+"""The classes and documents from which workflows can be started."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MOST_PHRASES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDefinition:
-    """A class or a document, and who serves it."""
+    """A class or a document, and how many workers serve it."""
 
     name: str
     is_document: bool
-    can_start: bool  # here: the class is imported, or the document is enabled
+    can_start: bool  # in this process: the class is imported, or the document is enabled
     is_enabled: bool
     workers: int
-    versions: int  # of a class: different codes among workers
+    versions: int  # of a class: how many different versions of its code workers have
     ongoing: SearchCount
     description: str | None
     cron: str | None
@@ -63,7 +63,7 @@ def known_definitions(drive: Drive) -> list[KnownDefinition]:
 
 
 def _steps(nodes: Sequence[DefinedNode]) -> str | None:
-    """Return what the steps of a class without a docstring do."""
+    """Describe a class without a docstring by what its steps do."""
     phrases = [one.phrase for one in nodes[:_MOST_PHRASES]]
     more = f" and {len(nodes) - len(phrases)} more" if len(nodes) > len(phrases) else ""
     words = ", ".join(phrases) + more

@@ -38,7 +38,7 @@ class KnownType:
     is_imported: bool  # this process has the class, and can start workflows of it
     signature: str | None  # of this process's code
     workers: int  # running workers that have the class
-    versions: int  # different codes of it among them
+    versions: int  # different versions of its code among them
     nodes: tuple[DefinedNode, ...]
     queue: str | None
     description: str | None
@@ -55,7 +55,7 @@ def list_known_types(drive: Drive) -> list[KnownType]:
     """Return the definitions, sorted by type, in a few statements."""
     store, lease = drive.store, drive.settings.lease
 
-    def look(connection: Connection) -> tuple[Counter[str], dict[str, set[str]], dict[str, int]]:
+    def query(connection: Connection) -> tuple[Counter[str], dict[str, set[str]], dict[str, int]]:
         workers, versions = Counter[str](), dict[str, set[str]]()
         for worker in store.workers.all(connection, lease):
             if worker.is_alive:
@@ -66,7 +66,7 @@ def list_known_types(drive: Drive) -> list[KnownType]:
         counts = store.front_page.ongoing_by_type(connection, sorted(known), MOST)
         return workers, versions, counts
 
-    workers, versions, counts = store.read(look)
+    workers, versions, counts = store.read(query)
     return [
         _described(
             type_name,
@@ -116,7 +116,7 @@ def _described(type_name: str, definition: Definition | None, **known: Any) -> K
 
 
 def _first_paragraph(definition: Definition) -> str | None:
-    # Not inherited: the docstring of gd.Workflow says nothing of this class.
+    # Not inherited: the docstring of gd.Workflow says nothing about this class.
     text = definition.workflow_class.__dict__.get("__doc__")
     return " ".join(text.strip().split("\n\n")[0].split()) if text and text.strip() else None
 

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class NamedWorkflows:
-    """What a Drive does with documents and dynamic workflows."""
+    """The part of a Drive for documents and dynamic workflows."""
 
     @property
     def definitions(self) -> Definitions:
-        """The workflows that are documents."""
+        """The deployed documents."""
         return Definitions(cast("Drive", self))
 
     def start(
         self, name: str, version: str | None = None, **options: Unpack[StartOptions]
     ) -> WorkflowHandle[Any]:
-        """Start a workflow of a document, by default its current version, or of a class, by name.
+        """Start a workflow by name: of a document (by default its current version) or of a class.
 
         Raises `InvalidStateError` if the document is disabled, and `InvalidInput` if the context
         does not fit its `input`. The other options are those of `create`.
@@ -75,7 +75,7 @@ def start_by_name(
         raise DefinitionNotFound(name)
     if version is not None:
         checks.text("start(version=...)", version)
-    definition = definition_lookup.startable(drive.store, name, version)
+    definition = definition_lookup.require_startable(drive.store, name, version)
     document = definition if definition.is_document else None
     workflows: ClassWorkflows[Any] = ClassWorkflows(drive, definition.workflow_class, document)
     return workflows.create(**options)

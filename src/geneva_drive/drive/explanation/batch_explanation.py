@@ -1,4 +1,4 @@
-"""The sentences of `why()` about a batch or map: what it waits for, and what held it up."""
+"""The sentences of `why()` about a batch or map: what it waits for, or what failed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _next_worker(execution: ExecutionRecord, known: Circumstances) -> str:
 
 
 def _lost_worker(workers: Sequence[ExecutionRecord], known: Circumstances) -> str:
-    """Return a sentence about a process that runs one of the workers and has fallen silent."""
+    """Return a sentence about the process that runs a worker, if its heartbeat has stopped."""
     processes = {one.id: one for one in known.workers}
     for one in workers:
         process = processes.get(one.worker_id or "")

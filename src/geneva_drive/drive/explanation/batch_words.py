@@ -14,7 +14,7 @@ MOST_FAILED = 3
 
 
 def noun_of(batch: BatchProgress) -> str:
-    """Return what the workers are called: in a map, people think of its items."""
+    """Return the word for workers: in a map, people think of items."""
     return "items" if batch.kind is ExpansionKind.MAP else "workers"
 
 
@@ -72,7 +72,7 @@ def failures(batch: BatchProgress, failed: Sequence[ExecutionRecord], reason: st
 
 
 def _error_of(worker: ExecutionRecord, reason: str) -> str:
-    """Return the error of a worker; empty if the reason of a pause tells it already."""
+    """Return the error of a worker; empty if the reason of the pause already contains it."""
     message = (worker.error_message or "").partition("\n")[0].removesuffix(".")
     error = ": ".join(filter(None, (short_name(worker.error_class or ""), message)))
     return "" if error in reason else error

@@ -33,7 +33,7 @@ def what_then(workflow: WorkflowRecord) -> str:
 
 
 def which_attempt(execution: ExecutionRecord, before: ExecutionRecord | None) -> str:
-    """Return which attempt is next and what the one before ended with; empty for a first one."""
+    """Return which attempt is next, with the error before it; empty for the first attempt."""
     if before is None:
         return ""
     number = f"attempt {execution.attempt_number}"
@@ -47,7 +47,7 @@ def which_attempt(execution: ExecutionRecord, before: ExecutionRecord | None) ->
 
 
 def trouble_of_workers(execution: ExecutionRecord, workers: Sequence[WorkerRecord]) -> str:
-    """Return the trouble of the workers that serve an execution, if all of them have one."""
+    """Return the trouble of the workers that serve an execution, if all of them have trouble."""
     serving = [one for one in workers if one.serves(execution.type, execution.queue)]
     troubled = [one for one in serving if one.trouble]
     if not troubled or len(troubled) < len(serving):

@@ -86,7 +86,7 @@ def explain_new(
     firsts: tuple[ExecutionRecord, ...],
     workers: list[WorkerRecord],
 ) -> str:
-    """Return the sentence about a workflow as it was created, without a query."""
+    """Return the sentence about a workflow that was just created, without a query."""
     known = Circumstances(workers=workers, now=drive.clock.now(), settings=drive.settings)
     return explain(workflow, firsts, known)
 
@@ -127,7 +127,7 @@ def _canceled_by(cause: AuditRecord | ExecutionRecord | None) -> str:
         case ExecutionRecord(step_name=step, outcome=Outcome.EXPIRED):
             return f", because step {step!r} was not decided in time"
         case ExecutionRecord(step_name=step, outcome=Outcome.TIMED_OUT, error_class=None):
-            return f", because what step {step!r} waits for did not come in time"
+            return f", because the wait of step {step!r} timed out"
         case ExecutionRecord(step_name=step):
             return f" by step {step!r}"
         case _:
@@ -190,7 +190,7 @@ def _ongoing_nodes(
             f"it{choice}."
         )
     if len({one.step_name for one in active}) > 1:
-        return f"{_several(workflow, active, known)}{_handed_over(known)}"
+        return f"{_explain_several(workflow, active, known)}{_handed_over(known)}"
     execution = active[0]
     if known.limit_use is not None:
         return limited(execution, known.limit_use)
@@ -274,7 +274,7 @@ def _items_done(execution: ExecutionRecord) -> str:
     return f" ({progress.done:,}{total} {progress.unit} done)"
 
 
-def _several(
+def _explain_several(
     workflow: WorkflowRecord, active: tuple[ExecutionRecord, ...], known: Circumstances
 ) -> str:
     """Count the active nodes by what they are doing, and name the oldest of each."""
@@ -284,7 +284,7 @@ def _several(
     counts = Counter[_Activity]()
     for row in known.counts or ():
         counts[_activity(row.state, row.is_later)] += row.count
-    # The rows were counted after `active` was read: by then, all nodes may have ended.
+    # The rows were counted after `active` was read; all nodes may have ended in between.
     counts = counts or _count_nodes(groups)
     parts: list[str] = []
     for activity in _Activity:

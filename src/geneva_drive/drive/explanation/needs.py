@@ -20,7 +20,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 def who_is_needed(
     workflow: WorkflowRecord, active: Sequence[ExecutionRecord], now: datetime
 ) -> Need:
-    """Return the need of a workflow; of several nodes, the first in the order of `Need`."""
+    """Return the need of a workflow; if its nodes differ, the first in the order of `Need`."""
     if workflow.state in ENDED_WORKFLOW_STATES:
         return Need.NONE
     if workflow.state is WorkflowState.PAUSED:

@@ -43,7 +43,7 @@ def explain_wait(execution: ExecutionRecord, known: Circumstances) -> str:
 
 
 def asked_people(approval: ApprovalRecord) -> str:
-    """Return who is to decide a request, and until when."""
+    """Return who may decide a request, and until when."""
     if approval.role is not None:
         people = f"role {approval.role!r}"
     else:
@@ -54,7 +54,7 @@ def asked_people(approval: ApprovalRecord) -> str:
 
 
 def awaited_events(wait: EventWaitRecord) -> str:
-    """Return what a wait is for, and until when."""
+    """Return the events that a node waits for, and until when."""
     until = "" if wait.expires_at is None else f", until {moment_words(wait.expires_at)}"
     if wait.patterns == (CALLBACK_TYPE,):
         return f"its callback{until}"
@@ -66,7 +66,7 @@ def awaited_events(wait: EventWaitRecord) -> str:
 
 
 def awaited(wait: Wait) -> tuple[str, str]:
-    """Return what one node, and what several, wait for."""
+    """Return the phrases for one waiting node and for several."""
     match wait:
         case ChildWait():
             return "for a child workflow", "for child workflows"

@@ -1,4 +1,4 @@
-"""What `why()` needs to know beside the workflow and its active executions."""
+"""The facts that `why()` needs beside the workflow and its active executions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Circumstances:
     approval: ApprovalRecord | None = None  # the request that a node waits for
     event_wait: EventWaitRecord | None = None  # the events that a node waits for
     canceled_by: AuditRecord | ExecutionRecord | None = None  # the command, or the step
-    attempt_before: ExecutionRecord | None = None  # why a scheduled execution is another attempt
+    attempt_before: ExecutionRecord | None = None  # the failed attempt before a scheduled execution
     handed_over: str | None = None  # a due node whose job a worker did not have
     counts: tuple[ActiveCount, ...] | None = None  # set when `active` holds only the oldest
     is_step_gone: bool = False  # this process has the class, but not the step
@@ -72,7 +72,7 @@ def read_many_circumstances(
 ) -> list[Circumstances]:
     """Read the circumstances of a page of workflows with one statement for each kind of fact.
 
-    Workflows with batches, and dynamic ones, take statements of their own.
+    Dynamic workflows, and those with batches, take statements of their own.
     """
     store, now = drive.store, drive.clock.now()
     with store.reading() as connection:
@@ -104,7 +104,7 @@ def _read_facts(
     again = [one for _, active in workflows if (one := _another_attempt(active)) is not None]
     canceled = [record for record, _ in workflows if record.state is WorkflowState.CANCELED]
     commands = store.listed_facts.cancel_commands(connection, [one.id for one in canceled])
-    # One that may have 100,000 executions is asked for the one that matters.
+    # A workflow may have 100,000 executions: read only the one that matters.
     others = [one for one in canceled if one.id not in commands and not may_have_many(one)]
     return _Facts(
         children=_many(connection, store.workflows.get_many, children),
@@ -187,13 +187,13 @@ def _child_ids(active: Sequence[ExecutionRecord]) -> list[Key]:
 
 
 def _approval_ids(active: Sequence[ExecutionRecord]) -> list[Key]:
-    """Return the requests that people are to decide, the oldest first."""
+    """Return the requests that active nodes wait for, the oldest first."""
     waits = [wait_of(one) for one in active if one.state is StepState.WAITING]
     return [one.approval_id for one in waits if isinstance(one, ApprovalWait)]
 
 
 def _wait_ids(active: Sequence[ExecutionRecord]) -> list[Key]:
-    """Return the waits for events, the oldest first."""
+    """Return the event waits of active nodes, the oldest first."""
     waits = [wait_of(one) for one in active if one.state is StepState.WAITING]
     return [one.wait_id for one in waits if isinstance(one, EventWait)]
 
@@ -210,7 +210,7 @@ def _canceled_by(
 
 
 def _another_attempt(active: Sequence[ExecutionRecord]) -> ExecutionRecord | None:
-    """Return the one node that is scheduled again, if that is all there is."""
+    """Return the only active node, if it is scheduled for another attempt."""
     if len({one.step_name for one in active}) != 1 or active[0].attempt_number == 1:
         return None
     return active[0] if active[0].state is StepState.SCHEDULED else None
@@ -245,7 +245,7 @@ def _limit_use(drive: Drive, key: str, known: dict[str, LimitUse | None]) -> Lim
 
 
 def _is_step_gone(record: WorkflowRecord, active: Sequence[ExecutionRecord]) -> bool:
-    definition = definition_lookup.kept(record)
+    definition = definition_lookup.cached(record)
     if definition is None or record.has_graph or not active:
         return False
     return definition.get(active[0].step_name) is None

@@ -1,4 +1,4 @@
 """Failures in groups: `drive.failures()`.
 
-Start with `failures`. `message` makes messages alike that differ only in numbers and names.
+Start with `failures`. `message_pattern` removes the numbers and names in which messages differ.
 """

@@ -1,4 +1,4 @@
-"""What fails, in groups that are alike: `drive.failures()`."""
+"""Failures, grouped by step and error: `drive.failures()`."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
 _MOST_READ = 1_000  # failures, and as many paused workflows: more would take over 50 ms
-_MOST_PAUSED = 10_000  # looked at: most may be paused by hand
+_MOST_PAUSED = 10_000  # that are examined: most may be paused by hand
 _LONGEST = 2 * LONGEST  # characters of a message that are read
 _SAMPLES = 5
 
 
 class Standing(StrEnum):
-    """What has become of a failure."""
+    """What followed a failure."""
 
-    PAUSED = "paused"  # its workflow stands on it, and needs an operator
+    PAUSED = "paused"  # its workflow is paused by it, and needs an operator
     REATTEMPTING = "reattempting"  # another attempt is due or runs
-    ENDED = "ended"  # a later attempt went on, or the workflow has ended
+    ENDED = "ended"  # a later attempt succeeded, or the workflow has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureGroup:
-    """Failures of one step with one error, whose workflows stand alike."""
+    """Failures of one step with the same error and the same standing."""
 
     type: str | None  # None for dynamic workflows
     step: str
@@ -54,7 +54,7 @@ class FailureGroup:
 
     @property
     def where(self) -> dict[str, str]:
-        """The filter of `drive.bulk` for exactly these workflows, whatever their number."""
+        """The filters with which `drive.bulk` selects exactly these workflows."""
         named = {"type": self.type or "", "step": self.step, "message": self.message}
         known = {} if self.error_class is None else {"error_class": self.error_class}
         return {**named, **known, "standing": self.standing.value}
@@ -69,7 +69,7 @@ def failure_groups(drive: Drive, since: Duration | datetime) -> list[FailureGrou
     def read(connection: Connection) -> tuple[list[FailureRow], bool]:
         latest = store.failures.since(connection, moment, _MOST_READ, _LONGEST)
         is_whole = len(latest) < _MOST_READ
-        # If there were more, those that were not read may be older than the window's beginning.
+        # If the window has more failures, the unread ones are older than those read.
         before = moment if is_whole else latest[-1].failed_at
         held, is_all = _held(connection, store, before, known=latest)
         return [*latest, *held], is_whole and is_all
@@ -81,9 +81,9 @@ def failure_groups(drive: Drive, since: Duration | datetime) -> list[FailureGrou
 def _held(
     connection: Connection, store: Store, before: datetime, known: Sequence[FailureRow]
 ) -> tuple[list[FailureRow], bool]:
-    """Return the further failures on which workflows stand paused, and whether these are all.
+    """Return the other failures that workflows are paused by, and whether these are all.
 
-    The paused workflows are read by their index, the newest first, and at most so many.
+    Paused workflows are read by their index, the newest first, up to a limit.
     """
     seen = {(row.workflow_id, row.node_id) for row in known}
     held: list[FailureRow] = []
@@ -106,7 +106,7 @@ def _grouped(rows: Iterable[FailureRow], *, is_exact: bool) -> list[FailureGroup
     known: dict[str | None, str] = {}
     seen: set[tuple[Any, str]] = set()
     for row in rows:
-        # The newest comes first: a node that failed in five attempts stands as its last one does.
+        # The newest comes first: the last attempt decides the standing of a node.
         if (row.workflow_id, row.node_id) in seen:
             continue
         seen.add((row.workflow_id, row.node_id))

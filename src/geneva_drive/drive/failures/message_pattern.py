@@ -1,10 +1,10 @@
-"""Messages of errors without what differs from one failure to the next."""
+"""Error messages without the values that differ from one failure to the next."""
 
 from __future__ import annotations
 
 import re
 
-LONGEST = 300  # characters of a message that tell groups apart
+LONGEST = 300  # characters of a message that are compared
 
 # Quoted values first: what they hold is replaced as a whole.
 _PARTS = re.compile(
@@ -26,6 +26,6 @@ def normalised(message: str | None) -> str:
     >>> normalised("Order 'A-17' has 3 items; see 0xdeadbeef")
     'Order <quoted> has <number> items; see <hex>'
     """
-    # Cut before it is looked at, so that a huge message costs no more than a long one.
+    # Cut the text before matching, so that a huge message costs no more than a long one.
     line = (message or "").strip()[: 2 * LONGEST].partition("\n")[0]
     return _PARTS.sub(lambda found: f"<{found.lastgroup}>", line)[:LONGEST]

@@ -1,5 +1,5 @@
-"""A graph as every door draws it: boxes, arrows and where they stand.
+"""A graph for display: its boxes, its arrows and their positions.
 
-`groups.py` folds nodes that are alike, `picture.py` turns the groups into boxes and arrows, and
-`layout.py` places them. `graph_view.py`, beside this room, reads the graph.
+Start with `graph_view.py`, which reads the graph. `groups.py` folds nodes that are alike,
+`picture.py` turns the groups into boxes and arrows, and `layout.py` places them.
 """

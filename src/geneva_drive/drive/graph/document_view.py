@@ -1,4 +1,4 @@
-"""The graph of a document for display: its steps, and the way that a workflow took."""
+"""The graph of a document for display: its steps, and the path that a workflow took."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def with_way_taken(
     definition: Definition,
     attempts: Mapping[str, Sequence[ExecutionRecord]],
 ) -> GraphView:
-    """Return a view with the arrows that were followed, and what was not chosen as skipped."""
+    """Return a view with the edges that were followed, and the steps not chosen as skipped."""
     document = cast("DocumentDefinition", definition)
     ahead: set[str] = set()
     present = record.next_step_name
@@ -68,7 +68,7 @@ def with_way_taken(
 def _taken(
     graph: Graph, attempts: Mapping[str, Sequence[ExecutionRecord]]
 ) -> Iterator[tuple[str, set[str]]]:
-    """Yield each step that was reached with the step before it: the latest that may lead there."""
+    """Yield each reached step with the step before it: the latest one that may lead to it."""
     began = {key: max(one.created_at for one in found) for key, found in attempts.items()}
     for key in began:
         parents = [each for each in graph.parents.get(key, ()) if each in began]

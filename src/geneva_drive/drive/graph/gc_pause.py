@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Stop the collector while many objects are made: it would double the time."""
+    """Stop the collector while many objects are created, which would take twice as long with it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -21,7 +21,7 @@ from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph.gc_pause import without_garbage_collection
 from geneva_drive.drive.graph.groups import Groups, fold_alike
 from geneva_drive.drive.graph.node_view import NodeView
-from geneva_drive.drive.graph.outline import Outline, outlines_of
+from geneva_drive.drive.graph.outline import Outline, Version, outlines_of
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs.node_states import id_in_graph
 from geneva_drive.engine.transitions.batch_workers import worker_id
@@ -55,17 +55,17 @@ _KINDS: Mapping[str | None, NodeKind] = {CHILD_JOB: NodeKind.CHILD, BATCH_JOB: N
 class GraphView:
     """The nodes by id, in order of declaration, and their edges.
 
-    A batch or map that has been expanded is one node, whose workers are listed beside.
+    An expanded batch or map is one node; its workers are listed in `workers`.
     """
 
     nodes: Mapping[str, NodeView]
     graph: Graph
     workers: Mapping[str, Sequence[NodeView]] = field(default_factory=dict)  # by their node
-    untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document did not follow
+    untaken: AbstractSet[tuple[str, str]] = frozenset()  # edges that a document left out
     outline: Outline | None = None  # of a dynamic workflow
     counted: Mapping[str, Counter[StepState]] = field(
         default_factory=dict
-    )  # by node, if not listed
+    )  # by node, where they are not listed
 
     @property
     def folded(self) -> Groups:
@@ -87,7 +87,7 @@ class GraphView:
         return counts
 
     def every_node(self) -> Iterator[NodeView]:
-        """Yield the nodes, with workers in the place of the node that they belong to."""
+        """Yield the nodes, with workers in place of the node that they belong to."""
         if not self.workers:
             return iter(self.nodes.values())
         found = (self.workers.get(key, (node,)) for key, node in self.nodes.items())
@@ -125,9 +125,9 @@ def view_of_workflow(
 ) -> GraphView:
     """Read a workflow's graph, with only those columns of each node that are shown.
 
-    The workers of its batches and maps may be left out; the expansions know what matters most.
-    `is_folded` counts workers instead of listing them, and reads no times of the nodes that a large
-    graph shows as one.
+    The workers of batches and maps may be left out; their expansions have the most important
+    counts. `is_folded` counts workers instead of listing them, and does not read the times of nodes
+    that a large graph shows as one group.
     """
     store = drive.store
     with without_garbage_collection(), store.reading() as connection:
@@ -172,7 +172,7 @@ def _with_expansions(
     tried: Mapping[str, NodeAttempt],
     counted: Mapping[str, Sequence[WorkersInState]] = MappingProxyType({}),
 ) -> GraphView:
-    """Return a view with the workers of batches and maps, and with the states of these."""
+    """Return a view with the workers of batches and maps; their states follow from the workers."""
     nodes, workers, counts = dict(view.nodes), {}, {}
     for name, expansion in expansions.items():
         key = id_in_graph(definition, view.graph, name)
@@ -276,15 +276,15 @@ def _of_dynamic(
     version = store.graphs.version(connection, record.id)
     outline = outlines_of(store).get(version, lambda: _read_outline(connection, store, record.id))
     expansions = store.expansions.of(connection, record.id)
-    is_plain = is_folded and not expansions
-    attempts = _attempts(connection, store, record.id, outline.timed if is_plain else None)
-    nodes = dict(outline.nodes)
-    for key, tried in attempts.items():
-        node = nodes.get(key)
-        if node is not None:
-            nodes[key] = NodeView._make((*node[:_STATELESS], *tried))
+    timed = outline.timed if is_folded and not expansions else None
+    attempts = store.overviews.latest_attempts(connection, record.id, timed)
+    if timed is None:
+        nodes = dict(outline.nodes)
+    else:
+        nodes = _folded_nodes(connection, store, version, outline, attempts)
+    _set_attempts(nodes, attempts)
     for key in outline.batch_workers:
-        # A batch that was skipped has an idle worker and no expansion.
+        # A skipped batch has a worker that never ran, and no expansion.
         idle = attempts.get(worker_id(key, 0))
         node = outline.nodes[key]
         nodes[key] = node if idle is None else NodeView._make((*node[:_STATELESS], *idle))
@@ -292,14 +292,38 @@ def _of_dynamic(
     return _with_expansions(None, view, expansions, attempts) if expansions else view
 
 
-def _attempts(
-    connection: Connection, store: Store, workflow_id: Key, timed: Sequence[str] | None
-) -> dict[str, NodeAttempt]:
-    """Return the latest attempts; with times those at some nodes, if these are far fewer."""
-    if timed is None:
-        return store.overviews.latest_attempts(connection, workflow_id)
-    states = store.overviews.latest_states(connection, workflow_id)
-    return states | store.overviews.latest_attempts(connection, workflow_id, timed)
+def _folded_nodes(
+    connection: Connection,
+    store: Store,
+    version: Version,
+    outline: Outline,
+    alone: Mapping[str, NodeAttempt],
+) -> dict[str, NodeView]:
+    """Return the nodes of a large graph with the states of those that are folded.
+
+    If all of these have been reached, as while a fan-out runs, those in the most frequent state are
+    not read one by one. `alone` are the attempts at the other nodes.
+    """
+    workflow_id, _, imports = version
+    alike = store.overviews.first_states(connection, workflow_id)
+    folded = len(outline.nodes) - len(outline.timed or ())
+    # An import may have removed nodes that had been reached.
+    is_reached = not imports and sum(one.number for one in alike) - len(alone) == folded > 0
+    read = alike[1:] if is_reached else alike
+    nodes = outline.all_with(alike[0].attempt) if is_reached else dict(outline.nodes)
+    _set_attempts(nodes, store.overviews.nodes_in_states(connection, workflow_id, read))
+    _set_attempts(nodes, store.overviews.later_attempts(connection, workflow_id))
+    for key in outline.timed or ():
+        nodes[key] = outline.nodes[key]
+    return nodes
+
+
+def _set_attempts(nodes: dict[str, NodeView], attempts: Mapping[str, NodeAttempt]) -> None:
+    make = tuple.__new__  # twice as fast as `_make`
+    for key, attempt in attempts.items():
+        node = nodes.get(key)
+        if node is not None:
+            nodes[key] = make(NodeView, node[:_STATELESS] + attempt)
 
 
 _STATELESS = NodeView._fields.index("state")

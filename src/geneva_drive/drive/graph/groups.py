@@ -23,17 +23,17 @@ def single_nodes(graph: Graph) -> Groups:
 
 
 def fold_alike(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
-    """Group the nodes of a level that call the same job or have like names, and like neighbours.
+    """Group nodes of one level with the same job or similar names, and with similar neighbours.
 
-    Neighbours are alike if they are the same or form one group: each stage of a fan-out becomes one
-    group. Groups with fewer than `FEWEST_FOLDED` nodes are split into single nodes.
+    Neighbours are similar if they are the same nodes or form one group, so each stage of a fan-out
+    becomes one group. Groups with fewer than `FEWEST_FOLDED` nodes are split into single nodes.
     """
     with without_garbage_collection():
         return _folded(nodes, graph)
 
 
 def _folded(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
-    groups = _alike(nodes, graph)
+    groups = _groups_of_levels(nodes, graph)
     group_of = {key: number for number, group in enumerate(groups) for key in group}
     changed = True
     while changed:
@@ -53,7 +53,7 @@ def _folded(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
     return sorted(groups, key=lambda group: places[group[0]])
 
 
-def _alike(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
+def _groups_of_levels(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
     groups: Groups = []
     for level in graph.levels:
         alike: defaultdict[object, list[str]] = defaultdict(list)
@@ -61,7 +61,7 @@ def _alike(nodes: Mapping[str, NodeView], graph: Graph) -> Groups:
             node = nodes[key]
             called = node.job if node.job is not None else _NUMBER_AT_END.sub("", node.name)
             alike[node.kind, called].append(key)
-        groups += _apart(alike.values())
+        groups += _split_small_groups(alike.values())
     return groups
 
 
@@ -79,10 +79,10 @@ def _parts(graph: Graph, group: list[str], group_of: Mapping[str, int]) -> Group
     parts: defaultdict[object, list[str]] = defaultdict(list)
     for key in group:
         parts[around(graph.parents[key]), around(graph.dependants[key])].append(key)
-    return _apart(parts.values())
+    return _split_small_groups(parts.values())
 
 
-def _apart(groups: Iterable[list[str]]) -> Groups:
+def _split_small_groups(groups: Iterable[list[str]]) -> Groups:
     apart: Groups = []
     for group in groups:
         if len(group) < FEWEST_FOLDED:
@@ -93,7 +93,7 @@ def _apart(groups: Iterable[list[str]]) -> Groups:
 
 
 def folded_name(names: Sequence[str], job: str | None) -> str:
-    """Return the common beginning of the names, or else the name of the job."""
+    """Return the common prefix of the names, or else the name of the job."""
     least, greatest = min(names), max(names)
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))
     beginning = "".join(letter for letter, _ in alike).rstrip("0123456789")

@@ -49,7 +49,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The middle of each box, and the points of each arrow."""
+    """The centre of each box, and the points of each arrow."""
 
     width: float
     height: float

@@ -1,4 +1,4 @@
-"""What does not change in the graph of a dynamic workflow, kept between two looks at it."""
+"""A cache of what does not change in the graph of a dynamic workflow."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from geneva_drive.definition.compiler.graph import Graph
+from geneva_drive.definition.nodes.declaration import NodeKind
 from geneva_drive.drive.graph.groups import Groups, fold_alike
 from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.storage.schema.records import Key
+from geneva_drive.storage.statements.search.overviews import NodeAttempt
 
 if TYPE_CHECKING:
     from geneva_drive.storage.store import Store
 
-MOST_NODES = 250_000  # kept for one database: some 100 MB
+MOST_NODES = 250_000  # cached for one database: some 100 MB
 _MANY = 2_000
 _FEW = 500
 
@@ -31,11 +33,16 @@ class Outline:
 
     nodes: Mapping[str, NodeView]
     graph: Graph
-    batch_workers: Sequence[str]  # the nodes that stand for the workers of a batch
+    batch_workers: Sequence[str]  # the nodes that represent the workers of a batch
 
     @cached_property
     def folded(self) -> Groups:
         return fold_alike(self.nodes, self.graph)
+
+    @cached_property
+    def has_children(self) -> bool:
+        """True if some of the nodes start child workflows."""
+        return any(node.kind is NodeKind.CHILD for node in self.nodes.values())
 
     @cached_property
     def timed(self) -> Sequence[str] | None:
@@ -43,9 +50,14 @@ class Outline:
         alone = [group[0] for group in self.folded if len(group) == 1]
         return alone if len(self.nodes) > _MANY and len(alone) <= _FEW else None
 
+    def all_with(self, attempt: NodeAttempt) -> dict[str, NodeView]:
+        """Return the nodes as if all stood alike."""
+        make, start = tuple.__new__, NodeView._fields.index("state")
+        return {key: make(NodeView, node[:start] + attempt) for key, node in self.nodes.items()}
+
 
 class Outlines:
-    """The outlines that were read last, up to so many nodes."""
+    """The outlines that were read last, up to `MOST_NODES` nodes."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Version, Outline] = OrderedDict()

@@ -1,4 +1,4 @@
-"""The boxes and arrows of a graph, whichever format they are written in."""
+"""The boxes and arrows of a graph, independent of the output format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geneva_drive.drive.graph.node_view import NodeView
 from geneva_drive.drive.graph.state_counts import done_first, most_important, word_for
 from geneva_drive.states import Outcome, StepState
 
-# Of these, the name does not tell that one node runs many times.
+# The names of these nodes do not show that one node runs many times.
 _KINDS = {NodeKind.BATCH: "batch", NodeKind.WORKER: "batch workers", NodeKind.MAP: "map"}
 
 

@@ -1,4 +1,4 @@
-"""The states of nodes that share one box: their words, their order, and which one matters most."""
+"""The states of nodes that share one box: their words, their order, and the most important."""
 
 from __future__ import annotations
 

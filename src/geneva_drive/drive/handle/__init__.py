@@ -1,4 +1,4 @@
-"""A workflow as code outside its steps holds it: fields, graph, results, family and commands.
+"""A handle, which is a workflow for code outside its steps: fields, graph, results, commands.
 
-Start with `handle`. `commands` is where every command of an operator enters the engine.
+Start with `handle`. Every command of an operator enters the engine in `commands`.
 """

@@ -14,8 +14,8 @@ from geneva_drive.drive.step_execution import FailedItem
 class HandleAsyncForms(HandleEnd[W]):
     """`reload` and commands for async code.
 
-    They read all that the fields show: `state` and `next_step_name` then need no query, for which
-    the event loop would have to wait.
+    They read everything that the fields show, so that `state` and `next_step_name` need no query
+    that would block the event loop.
     """
 
     async def areload(self) -> Self:

@@ -32,7 +32,7 @@ from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import ResumeTrigger
 
-_MOST = 2**31 - 1  # that the column holds
+_MOST = 2**31 - 1  # the largest number of the column
 
 Decide = Callable[[Connection, CommandedWorkflow], Change]
 
@@ -41,7 +41,7 @@ class HandleCommands(HandleResumption[W]):
     """The commands that change the workflow; `reason` and `actor` go into the audit entry."""
 
     def pause(self, reason: str | None = None, actor: str | None = None) -> Self:
-        """Hold the workflow, or ask for that if a step is running: it ends first."""
+        """Pause the workflow. A running step ends first; until then, the pause is `requested`."""
         return self._command("pause", lambda _, s: pause(s, reason), reason, actor)
 
     def resume(
@@ -64,7 +64,7 @@ class HandleCommands(HandleResumption[W]):
         definition, limit = self._definition, self._drive.settings.max_payload_size
         stored = self.reload()._record.context
         while True:
-            # Before the command locks the workflow: validators of a context type are users' code.
+            # Validators of a context type are users' code: run them before the workflow is locked.
             merged = contexts.merge(definition, stored, data, limit)
             try:
                 return self._resume(merged, data, reason, actor)
@@ -125,7 +125,7 @@ class HandleCommands(HandleResumption[W]):
     ) -> Self:
         """Restart a resumable step from its first item, or from the cursor `to`.
 
-        It counts its items from zero again. An approval is asked again.
+        Its item count starts from zero. A rewound approval makes a new request.
         """
         limit = self._drive.settings.max_cursor_size
         position = None if to is None else rewound_to(typed_json.dump_cursor(to, limit))
@@ -140,7 +140,7 @@ class HandleCommands(HandleResumption[W]):
     ) -> Self:
         """Set how many workers of a batch or map run at once; None means all of them.
 
-        It holds for all worker processes, from now on. Workers that are running go on.
+        The number applies to all worker processes from now on. Running workers continue.
         """
         if n is not None:
             hint = " None lets all workers run at once; to stop them, pause the workflow."
@@ -159,9 +159,9 @@ class HandleCommands(HandleResumption[W]):
         reason: str | None = None,
         actor: str | None = None,
     ) -> Self:
-        """Replace the stored graph by a repaired one, while no node of it runs.
+        """Replace the stored graph with a repaired one, while none of its nodes runs.
 
-        Nodes that are done stay, under their ids. The whole document is checked before anything
+        Nodes that are done keep their ids and states. The whole document is checked before anything
         is written.
         """
         store, limit = self._drive.store, self._drive.settings.max_payload_size
@@ -209,9 +209,9 @@ class HandleCommands(HandleResumption[W]):
         )
 
     def _write(self, act: Callable[[Connection], list[Applied]]) -> Self:
-        """Act in one transaction, announce what it changed, and read the workflow again."""
+        """Run `act` in one transaction, announce its changes, and read the workflow again."""
         if self._may_be_uncommitted:
-            # Or SQLite would wait for the end of the session that created the workflow.
+            # Otherwise SQLite would wait for the end of the session that created the workflow.
             self.reload()
         store, environment = self._drive.store, self._drive.environment
         applied = store.write(act)

@@ -1,4 +1,4 @@
-"""Waits for the end of a workflow."""
+"""`wait()` and `ended()`, which wait for the end of a workflow."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from geneva_drive.drive.handle.repairs import HandleRepairs
 from geneva_drive.durations import Duration, describe
 
 _FIRST_PAUSE = 0.01  # seconds
-_SHARE = 0.1  # of the time waited so far, between two looks
+_PAUSE_SHARE = 0.1  # of the time waited so far, between two polls
 
 
 class HandleEnd(HandleRepairs[W]):
     """Waits until the workflow is finished or canceled.
 
-    A worker in this process wakes the caller at once. For workers elsewhere, the caller looks at
-    the workflow again and again, less often the longer it takes.
+    A worker in this process wakes the caller immediately. For workers elsewhere, the caller polls,
+    less often the longer it takes.
     """
 
     def wait(self, timeout: Duration | None = None) -> Self:
@@ -33,7 +33,7 @@ class HandleEnd(HandleRepairs[W]):
         """
         limit = _limit("wait", timeout)
         bell = threading.Event()
-        leave = self._drive.environment.awaited_ends.listen(self.id, bell.set)
+        stop_listening = self._drive.environment.awaited_ends.listen(self.id, bell.set)
         try:
             for pause in self._pauses(limit):
                 if self._has_ended():
@@ -41,7 +41,7 @@ class HandleEnd(HandleRepairs[W]):
                 bell.wait(pause)
                 bell.clear()
         finally:
-            leave()
+            stop_listening()
         raise self._too_late(limit)
 
     async def ended(self, timeout: Duration | None = None) -> Self:
@@ -49,12 +49,12 @@ class HandleEnd(HandleRepairs[W]):
         limit = _limit("ended", timeout)
         loop, bell = asyncio.get_running_loop(), asyncio.Event()
 
-        def tell() -> None:
+        def wake() -> None:
             with suppress(RuntimeError):  # the loop has been closed meanwhile
                 loop.call_soon_threadsafe(bell.set)
 
         environment = await asyncio.to_thread(lambda: self._drive.environment)
-        leave = environment.awaited_ends.listen(self.id, tell)
+        stop_listening = environment.awaited_ends.listen(self.id, wake)
         try:
             for pause in self._pauses(limit):
                 if await asyncio.to_thread(self._has_ended):
@@ -63,16 +63,16 @@ class HandleEnd(HandleRepairs[W]):
                     await asyncio.wait_for(bell.wait(), pause)
                 bell.clear()
         finally:
-            leave()
+            stop_listening()
         raise await asyncio.to_thread(self._too_late, limit)
 
     def _pauses(self, limit: timedelta | None) -> Iterator[float]:
-        """Yield how long to pause after each look; the last look is at the time limit."""
+        """Yield how long to pause after each poll; the last poll is at the time limit."""
         longest = self._drive.settings.poll_interval.total_seconds()
         began_at = time.monotonic()
         while True:
             waited = time.monotonic() - began_at
-            pause = min(max(_FIRST_PAUSE, waited * _SHARE), longest)
+            pause = min(max(_FIRST_PAUSE, waited * _PAUSE_SHARE), longest)
             if limit is None:
                 yield pause
                 continue

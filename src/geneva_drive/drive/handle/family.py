@@ -30,13 +30,13 @@ F = TypeVar("F")
 
 
 class HandleFamily(HandleGraph[W]):
-    """What the workflow and its steps returned or skipped, and the workflows beside it."""
+    """The results and skipped items of the workflow, its parent and its children."""
 
     def failed_items(self, step: object | None = None) -> list[FailedItem]:
         """Return the items that a batch or a resumable step skipped, in the order of its workers.
 
-        They were skipped by `batch.items(on_error="skip")` or by `on_item_error="skip"`. Without a
-        step, those of all steps are returned.
+        Items are skipped by `batch.items(on_error="skip")` or `on_item_error="skip"`. Without
+        `step`, the skipped items of all steps are returned.
         """
         store, key = self._drive.store, self._record.id
         names = None if step is None else self._names_of_loop(step)
@@ -59,9 +59,9 @@ class HandleFamily(HandleGraph[W]):
 
     @property
     def result(self) -> Any:
-        """What `self.finish(result=...)` was given, else the kept result of the step done last.
+        """The value given to `self.finish(result=...)`, else the kept result of the last step done.
 
-        None before the end, if that step kept no result, and if the workflow was canceled.
+        None before the end, after a cancel, and if that step kept no result.
         """
         return typed_json.load(self._read_result())
 
@@ -120,7 +120,7 @@ class HandleFamily(HandleGraph[W]):
 
     @property
     def parent(self) -> WorkflowHandle[Any] | None:
-        """The workflow that started this one as its child; None if there is none any more."""
+        """The workflow that started this one as its child; None without one, or once deleted."""
         parent_id = self.parent_id
         if parent_id is None:
             return None
@@ -144,7 +144,7 @@ class HandleFamily(HandleGraph[W]):
 
     @property
     def children(self) -> list[WorkflowHandle[Any]]:
-        """The workflows that this one started as children and that are kept, oldest first."""
+        """The workflows that this one started as children and that still exist, oldest first."""
         store, key = self._drive.store, self._record.id
         records = store.read(lambda connection: store.families.children(connection, key))
         return [self._drive.open_handle(record) for record in records]

@@ -20,7 +20,7 @@ from geneva_drive.drive.record_field import RecordField
 from geneva_drive.drive.search.many_executions import may_expand, may_have_many
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.heroes import heroes
-from geneva_drive.engine.transitions.wait_kinds import is_resting
+from geneva_drive.engine.transitions.wait_kinds import waits_externally
 from geneva_drive.errors import HeroGone, NotCommitted, WorkflowNotFound
 from geneva_drive.masked_fields import mask_text
 from geneva_drive.serialization import typed_json
@@ -51,7 +51,7 @@ class HandleFields(Generic[W]):
         self._listed: ListedFields | None = None
         self.was_known = False  # create() found it by its idempotency key
         self.firsts: tuple[ExecutionRecord, ...] | None = None  # what create() inserted
-        self._may_be_uncommitted = may_be_uncommitted  # only the session of create() sees it
+        self._may_be_uncommitted = may_be_uncommitted  # only the session of create() may see it
         # Classes are registered weakly: a class defined in a function that returned only a handle
         # would be gone before its steps ran.
         self._kept_class = registry.get(record.type)
@@ -85,7 +85,7 @@ class HandleFields(Generic[W]):
 
     @property
     def needs(self) -> Need:
-        """Who or what acts next: an operator, a worker, a person, a child, a timer or none."""
+        """Who acts next: an operator, a worker, a person, an event, a child, a timer or none."""
         return who_is_needed(self._record, self._oldest, self._drive.clock.now())
 
     @property
@@ -99,7 +99,7 @@ class HandleFields(Generic[W]):
 
     @property
     def hero(self) -> Any:
-        """The hero, loaded now; None without a hero, or if it was deleted."""
+        """The hero, loaded on access; None without a hero, or if it was deleted."""
         try:
             return heroes.load(
                 self._drive.environment,
@@ -159,17 +159,17 @@ class HandleFields(Generic[W]):
 
     @property
     def definition_version(self) -> str | None:
-        """The version of its document, which it keeps to its end; None for a class."""
+        """The version of its document, which never changes; None for a class."""
         record = self._record
         if record.definition_version is None and record.definition_signature is not None:
-            self.reload()  # a running step knows less of its workflow
+            self.reload()  # a running step has read only a part of its workflow
         return self._record.definition_version
 
     result_reason = RecordField[str | None]()
 
     @property
     def started_by(self) -> str | None:
-        """The `actor` that `create` was given."""
+        """The `actor` that was passed to `create`."""
         started_by = self._record.started_by
         if started_by is not UNREAD:
             return started_by
@@ -217,7 +217,7 @@ class HandleFields(Generic[W]):
     def paused_step_name(self) -> str | None:
         if self._is_resting:
             return self._active[0].step_name
-        # Stored when a node fails; the workflow pauses when the nodes beside it have ended.
+        # Stored when a node fails; the workflow pauses once the other active nodes have ended.
         is_paused = self._record.state is WorkflowState.PAUSED
         return self._record.paused_step_name if is_paused else None
 
@@ -234,19 +234,19 @@ class HandleFields(Generic[W]):
         return self
 
     def as_created(self) -> Self:
-        """Take the workflow as `create` made it, until `reload`; its state then takes no query."""
+        """Use the state that `create` wrote until `reload`, which saves a query."""
         if self.firsts is not None:
             self._known_active = self.firsts
         return self
 
     def know(self, listed: ListedFields) -> Self:
-        """Take fields that were read for a whole list, until `reload`."""
+        """Use fields that were read for a whole list, until `reload`."""
         self._listed = listed
         return self
 
     @property
     def standing(self) -> tuple[WorkflowRecord, tuple[ExecutionRecord, ...]]:
-        """The row with its active executions, or the oldest few of very many."""
+        """The row with its active executions; if there may be very many, with the oldest few."""
         return self._record, self._oldest
 
     def _read(
@@ -291,7 +291,7 @@ class HandleFields(Generic[W]):
     def _is_resting(self) -> bool:
         """True if only a person or an event from outside can continue the workflow."""
         is_open = self._record.state is WorkflowState.READY and self._record.open_waits > 0
-        return is_open and all(is_resting(one) for one in self._active)
+        return is_open and all(waits_externally(one) for one in self._active)
 
     @property
     def _running(self) -> ExecutionRecord | None:

@@ -18,7 +18,7 @@ from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.engine.documents import definition_lookup
 from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.planned_executions import ancestry_mismatches
 from geneva_drive.errors import NodeNotFound
 from geneva_drive.states import WorkflowState, is_done
@@ -27,11 +27,11 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many nodes of a workflow are done, and how far its batches and maps have come."""
+    """How many nodes of a workflow are done, and the progress of its batches and maps."""
 
     done: int
     total: int
-    batches: tuple[BatchProgress, ...] = ()  # those that have been expanded into workers
+    batches: tuple[BatchProgress, ...] = ()  # those that have been expanded
 
     @property
     def fraction(self) -> float:
@@ -70,11 +70,11 @@ class HandleGraph(HandleFields[W]):
     def nodes_with_state(self) -> list[dict[str, Any]]:
         """List every node with its state; a node without an execution is `pending`.
 
-        Once a batch or map has been expanded, its workers are listed in its place. Those that wait
-        for their turn are `pending`, too.
+        Once a batch or map has been expanded, its workers are listed in its place. Workers that
+        wait for their turn are `pending`, too.
 
-        A finished workflow that follows its class lists only the nodes it reached: nodes that the
-        class gained later will not run.
+        A finished workflow that follows its class lists only the nodes that it reached, because
+        nodes added to the class later will not run.
         """
         view = view_of_workflow(self._drive, self._record.id)
         return [
@@ -94,7 +94,7 @@ class HandleGraph(HandleFields[W]):
     def has_passed(self, step: object) -> bool:
         """True if the node is completed or skipped; for a batch worker or a map, all of it.
 
-        The id of a single worker, such as "process_004", is a node, too.
+        `step` may be a single worker, such as "process_004".
         """
         worker = self._worker_id(step)
         if worker is not None:
@@ -108,8 +108,8 @@ class HandleGraph(HandleFields[W]):
     def progress(self) -> Progress:
         """Count how many nodes of the graph are done.
 
-        A batch worker or a map counts as one node, which is done when it is over; `batches` tells
-        how many of its workers and items are done.
+        The workers of a batch or map count as one node, which is done when all of them have ended;
+        `batches` has the numbers of workers and items.
         """
         store, record, now = self._drive.store, self._record, self._drive.clock.now()
         batches: tuple[BatchProgress, ...] = ()
@@ -134,7 +134,7 @@ class HandleGraph(HandleFields[W]):
         nodes = self.dag["nodes"]
         is_document = self._record.definition_signature is not None
         parents = {
-            # A step of a document depends on none: the one before it decides that it runs.
+            # Steps of a document have no ancestors: the step before decides which one runs.
             node_id: () if is_document else node["depends_on"]
             for node_id, node in nodes.items()
         }
@@ -202,7 +202,7 @@ class HandleGraph(HandleFields[W]):
         found: dict[str, list[ExecutionRecord]] = {}
         for record in self._read_executions():
             node_id = (
-                whole_of(record)
+                graph_node_id(record)
                 if is_dynamic
                 else id_in_graph(self._definition, graph, record.step_name)
             )

@@ -58,7 +58,7 @@ class WorkflowHandle(HandleAsyncForms[W]):
 
     @property
     def bulk(self) -> BulkProgress | None:
-        """How far a bulk has come; None for any other workflow."""
+        """The progress of a bulk; None for any other workflow."""
         is_bulk = self._record.type == BULK_TYPE
         return bulk_progress(self._drive, self._record) if is_bulk else None
 
@@ -74,22 +74,22 @@ class WorkflowHandle(HandleAsyncForms[W]):
                 "If the session was rolled back, the workflow does not exist."
             )
         except WorkflowNotFound:
-            pass  # deleted since: the handle still knows how it ended
+            pass  # deleted meanwhile: the handle still knows how it ended
         return now.why_as_read()
 
     def why_as_read(self) -> str:
-        """Return the sentence about the workflow as this handle has read it, for a page."""
+        """Return the sentence of `why()` from what this handle has read."""
         return self._drive.explain(self._record, self._oldest)
 
     def timeline(self) -> Timeline:
-        """Return when each node ran and waited; of a huge workflow, the first 200 nodes."""
+        """Return when each node ran and waited, for at most the first 200 nodes."""
         return read_timeline(self._drive, self.id)
 
     def what_if(self, node: str | None = None, reader: str | None = None) -> list[Consequence]:
-        """Return the commands that are possible now, each with what it would do.
+        """Return the commands that are possible now, and what each would do.
 
-        Commands on single nodes are listed for the first five; `node` selects one. `reader` is the
-        person whose vote on an approval is counted along.
+        Commands on single nodes are listed for the first five; `node` selects one. `reader` is a
+        person whose vote on an approval is included in the counts.
         """
         for name, value in (("node", node), ("reader", reader)):
             if value is not None:

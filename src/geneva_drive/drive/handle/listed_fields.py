@@ -1,4 +1,4 @@
-"""What a list reads of all its workflows at once, so that each handle need not."""
+"""Fields that a list reads for all its workflows together, to save a query for each handle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geneva_drive.storage.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedFields:
-    """Fields of a handle that are in other tables."""
+    """Fields of a handle that other tables store."""
 
     result: str | None
     parent_id: Key | None

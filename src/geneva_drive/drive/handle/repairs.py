@@ -1,4 +1,4 @@
-"""The repairs of a handle: what operators do about a step that failed or hangs."""
+"""The commands of a handle that repair a failed or hanging step."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class HandleRepairs(HandleCommands[W]):
         """Run a failed step again, from its checkpoint or, with `reset_checkpoint`, the start.
 
         The counts of its failures and recoveries are reset, and a paused workflow continues. A step
-        in progress can be reset once its worker's lease has expired, or at once with `force`: the
-        result of the old worker is dropped.
+        in progress can be reset once its worker's lease has expired, or immediately with `force`;
+        the result of the old worker is dropped.
         """
         name = "reset_for_retry"
         checks.flag(f"{name}(reset_checkpoint=...)", reset_checkpoint)

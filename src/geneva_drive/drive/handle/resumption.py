@@ -12,13 +12,13 @@ from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
 
 
 class HandleResumption(HandleFamily[W]):
-    """What can be done about a pause, and what was done."""
+    """The actions that can continue a paused workflow, and those that did."""
 
     @property
     def resume_requests(self) -> list[ResumeRequestRecord]:
         """What made the workflow continue, oldest first: decisions, deadlines and commands.
 
-        `executed_at` is None while an operator holds the workflow; `error` tells why a decision had
+        `executed_at` is None while an operator holds the workflow; `error` says why a decision had
         no effect.
         """
         store = self._drive.store
@@ -56,15 +56,15 @@ class HandleResumption(HandleFamily[W]):
 
     def _commands(self) -> list[str]:
         actions = []
-        is_known = self._stands_on_known_step()
+        is_known = self._is_at_known_step()
         if self._record.state is WorkflowState.PAUSED and (self._active or is_known):
             actions.append("resume")
         if is_known:
             actions.append("skip")
         return [*actions, "cancel"]
 
-    def _stands_on_known_step(self) -> bool:
-        """True if this process has the class, and the class the step at which it stands."""
+    def _is_at_known_step(self) -> bool:
+        """True if this process has the class, and the class still has the paused step."""
         definition = self._definition
         if definition is None or self.is_graph:
             return definition is not None

@@ -1,4 +1,4 @@
-"""Finds workflows for operators: one filter for lists of the REST API, and for bulk commands.
+"""Finds workflows for operators: lists, queries, and the filters of bulk commands.
 
-Start with `search`. `filter` has what can be asked.
+Start with `search`. `filter` has the filters.
 """

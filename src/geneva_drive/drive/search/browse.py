@@ -1,4 +1,4 @@
-"""Pages of workflows in both directions, for a list that a person turns over."""
+"""Pages of workflows in both directions, for lists that people browse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CHUNK = 100  # workflows that `every` reads at once
 
 @dataclass(frozen=True, slots=True)
 class Browsing:
-    """Which workflows to turn over: a filter, and whether those that ended are left out."""
+    """Which workflows to browse: a filter, and whether to leave out those that have ended."""
 
     wanted: SearchFilter
     only_ongoing: bool = False
@@ -37,7 +37,7 @@ class Browsing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowsedPage:
-    """One page, the newest first, and where its neighbours begin."""
+    """One page, the newest first, and where the pages before and after it begin."""
 
     items: list[WorkflowHandle[Any]]
     newer_than: Position | None  # None if this is the first page
@@ -52,7 +52,7 @@ def browse(
     older_than: str | None = None,
     newer_than: str | None = None,
 ) -> BrowsedPage:
-    """Return a page; new workflows move nothing between pages."""
+    """Return a page; new workflows do not shift the pages after it."""
     is_back = newer_than is not None
     text = newer_than if is_back else older_than
     after = None if text is None else Position.parse(drive.store.key_type, text)
@@ -90,7 +90,7 @@ def count_browsed(drive: Drive, asked: Browsing) -> SearchCount:
 
 
 def every(drive: Drive, asked: Browsing) -> Iterator[WorkflowHandle[Any]]:
-    """Yield all workflows, the newest first, with few of them in memory at once."""
+    """Yield all workflows, the newest first, reading a chunk at a time."""
     page = browse(drive, asked, limit=_CHUNK)
     yield from page.items
     while page.older_than is not None:

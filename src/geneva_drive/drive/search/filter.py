@@ -1,4 +1,4 @@
-"""What operators ask of workflows: the filters of `GET /executions` and of bulk commands."""
+"""The filters for workflows of `GET /executions` and of bulk commands."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LONGEST = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilter:
-    """Which workflows are wanted; a field that is None leaves all of them."""
+    """The filters; None for a field selects all workflows."""
 
     state: WorkflowState | None = None
     needs: Need | None = None
     type: str | None = None
-    step: str | None = None  # where the workflow stands
+    step: str | None = None  # the current or failed step
     queue: str | None = None
     paused_reason: str | None = None
     error_class: str | None = None  # of its last failure
@@ -37,7 +37,7 @@ class SearchFilter:
 
     @classmethod
     def of(cls, given: object, *, owner: str = "where") -> SearchFilter:
-        """Return the filter that a caller wrote as a dictionary; moments may be ISO 8601 text."""
+        """Parse a dictionary of filters; moments may be ISO 8601 text."""
         if not isinstance(given, Mapping):
             raise InvalidInput(f"{owner} must be a dictionary of filters, got {shown(given)}.")
         known = [field.name for field in fields(cls)]
@@ -63,7 +63,7 @@ class SearchFilter:
 
     @property
     def written(self) -> dict[str, str]:
-        """Return the filters that are set as texts, from which `of` makes the same filter."""
+        """Return the filters that are set, as text that `of` parses."""
         return {
             name: value.isoformat() if isinstance(value, datetime) else str(value)
             for name, value in self.given.items()

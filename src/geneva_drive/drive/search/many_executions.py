@@ -16,7 +16,7 @@ def may_expand(record: WorkflowRecord) -> bool:
 
 
 def may_have_many(record: WorkflowRecord) -> bool:
-    """True if all active executions may be too many to read: 100,000 in a graph or a batch."""
+    """True if the active executions may be too many to read: 100,000 in a graph or a batch."""
     if record.definition_signature is not None:
         return False
     definition = registry.definition_for(record.type)

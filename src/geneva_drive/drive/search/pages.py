@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 _MOST_LOOKED_AT = 20_000  # rows, where no index helps
 
-# The rows next to an edge, and the key at which a look at so many rows ended.
+# The rows after a cursor, and the key at which reading stopped after so many rows.
 _Read = Callable[[Connection, PageEdge, int], tuple[Sequence[T], Key | None]]
 
 
@@ -37,7 +37,7 @@ class Place:
 
     cursor: str | None = None
     limit: int = 50
-    is_back: bool = False  # what is newer than the cursor, not older
+    is_back: bool = False  # read what is newer than the cursor, not what is older
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def audit_page(drive: Drive, workflow_id: Key | None, place: Place) -> Page[Audi
 def audit_search(
     drive: Drive, place: Place, actor: str | None = None, command: str | None = None
 ) -> Page[AuditEntryRow]:
-    """Return the entries of an actor and a command; a page may be short, and yet not the last."""
+    """Return the entries of an actor and a command; a short page need not be the last."""
     return _page(
         drive,
         place,
@@ -100,18 +100,18 @@ def events_page(drive: Drive, type: str | None, place: Place) -> Page[PublishedE
 def events_search(
     drive: Drive, place: Place, type: str | None = None, key: str | None = None
 ) -> Page[PublishedEvent]:
-    """Return the events of a type and a key; with a key alone, a page may be short."""
+    """Return the events of a type and key; with a key alone, a short page need not be the last."""
     events = drive.store.events
     is_indexed = type is not None or key is None
 
-    def look(
+    def query(
         connection: Connection, edge: PageEdge, limit: int
     ) -> tuple[Sequence[EventRecord], Key | None]:
         until = None if is_indexed else events.nth_from(connection, edge, _MOST_LOOKED_AT)
         found = events.page(connection, limit=limit, type=type, key=key, edge=edge, until=until)
         return found, until
 
-    page = _page(drive, place, look)
+    page = _page(drive, place, query)
     return replace(page, items=[published(drive, record) for record in page.items])
 
 

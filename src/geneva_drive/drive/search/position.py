@@ -1,4 +1,4 @@
-"""Where a page of workflows ends, as text that the next request gives back."""
+"""The position at which a page of workflows ends, as text for the next request."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The last workflow of a page; it may be gone when the next page is asked for."""
+    """The last workflow of a page, which may be deleted before the next page is read."""
 
     id: Key
-    created_at: datetime | None = None  # in lists that are ordered by it
+    created_at: datetime | None = None  # in lists ordered by it
 
     @classmethod
     def of(cls, record: WorkflowRecord, wanted: WorkflowFilter) -> Position:
@@ -29,7 +29,7 @@ class Position:
 
     @classmethod
     def parse(cls, key_type: KeyType, text: str) -> Position:
-        """Return the position that was written; raise InvalidInput if none was."""
+        """Parse a position; raise `InvalidInput` if the text is none."""
         key, mark, moment = text.partition("@")
         if not mark:
             return cls(keys.parse(key_type, key))

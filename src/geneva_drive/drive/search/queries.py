@@ -84,7 +84,7 @@ class WorkflowQuery(Generic[W]):
         return self._with(is_newest_first=True)
 
     def after(self, workflow_id: object) -> WorkflowQuery[W]:
-        """Continue a list after the workflow with this id, which may be gone meanwhile."""
+        """Continue a list after the workflow with this id, which may have been deleted."""
         return self._with(after=keys.parse(self._drive.store.key_type, workflow_id))
 
     def limit(self, count: int) -> WorkflowQuery[W]:

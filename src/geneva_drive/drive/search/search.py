@@ -56,7 +56,7 @@ def search(
 ) -> SearchPage:
     """Return a page of workflows, newest first, with their active executions.
 
-    A cursor names the last workflow of a page, so that new workflows move nothing between pages.
+    A cursor names the last workflow of a page, so new workflows do not shift the pages after it.
     """
     checks.whole_number("limit", limit, at_least=1, at_most=_LARGEST_PAGE)
     after = None if cursor is None else _position(drive, cursor)
@@ -99,9 +99,9 @@ def _page(
 def beginning_after(
     wanted: WorkflowFilter, after: Position | None, *, is_newest_first: bool = True
 ) -> WorkflowFilter:
-    """Return the filter for the page after a position; None is the beginning.
+    """Return the filter for the page after a position; None for the first page.
 
-    A span of time is read along the index of creation, and in its order.
+    A span of time is read along the index on `created_at`, in its order.
     """
     has_span = wanted.since is not None or (
         wanted.traits is not None and wanted.traits.created_before is not None
@@ -118,7 +118,7 @@ def beginning_after(
 def active_of(
     connection: Connection, drive: Drive, records: list[WorkflowRecord]
 ) -> dict[Key, tuple[ExecutionRecord, ...]]:
-    """Read the active executions of those workflows that have few."""
+    """Read the active executions of the workflows that cannot have very many."""
     small = [record.id for record in records if not may_have_many(record)]
     found: dict[Key, tuple[ExecutionRecord, ...]] = dict.fromkeys(small, ())
     for execution in drive.store.executions.active_of(connection, small):
@@ -127,13 +127,13 @@ def active_of(
 
 
 def workflow_filter(connection: Connection, drive: Drive, wanted: SearchFilter) -> WorkflowFilter:
-    """Return the filter in the words of storage."""
+    """Return the filter that storage understands."""
     hero = None
     if wanted.hero_type is not None and wanted.hero_id is not None:
         hero = (wanted.hero_type, wanted.hero_id)
     state = wanted.state
     if state is None and wanted.paused_reason is not None:
-        state = WorkflowState.PAUSED  # the others have no such reason, and this is an index
+        state = WorkflowState.PAUSED  # no other state has this reason, and the state has an index
     traits = WorkflowTraits(
         now=drive.clock.now(),
         needs=wanted.needs,
@@ -160,7 +160,7 @@ def _beginning(connection: Connection, drive: Drive, text: str) -> HeroBeginning
     with suppress(InvalidInput):
         workflow_id = keys.parse(drive.store.key_type, text)
     types = drive.store.workflow_search.hero_types(connection)
-    # As pages show a hero: its type, then its id.
+    # The text may be a hero as pages show it: its type, then its id.
     hero_type, _, hero_id = text.partition(" ")
     if hero_id and hero_type in types:
         text, types = hero_id, [hero_type]

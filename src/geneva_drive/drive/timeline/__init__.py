@@ -1,1 +1,1 @@
-"""What the page of one workflow shows beside its graph: the timeline, and tracebacks."""
+"""The timeline and the tracebacks on the page of one workflow."""

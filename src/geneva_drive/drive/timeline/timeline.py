@@ -39,8 +39,8 @@ _BUSY = (BarKind.RAN, BarKind.FAILED, BarKind.RUNNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A span of time of one attempt; without an end, it lasts."""
+class TimelineBar:
+    """A span of time of one attempt; `end` is None while it lasts."""
 
     kind: BarKind
     start: datetime
@@ -58,12 +58,12 @@ class TimelineRow:
     name: str
     state: StepState
     count: int  # of workers; 1 for any other node
-    at: datetime | None  # when it was skipped, or first planned
-    bars: tuple[Bar, ...]
+    at: datetime | None  # when it was skipped or first scheduled
+    bars: tuple[TimelineBar, ...]
 
     @property
     def took(self) -> timedelta | None:
-        """From the start of its first bar to the end of its last; None while it goes on.
+        """The time from the start of its first bar to the end of its last; None while it lasts.
 
         The time that a failed node is paused does not count.
         """
@@ -85,14 +85,16 @@ class Timeline:
 
 
 def read_timeline(drive: Drive, workflow_id: Key) -> Timeline:
-    """Read the timeline in four statements; of a huge workflow, the first 200 nodes."""
+    """Read the timeline in four statements, with at most the first 200 nodes."""
     store, now = drive.store, drive.clock.now()
     with store.reading() as connection:
         record = store.workflows.get(connection, workflow_id)
         if record is None:
             raise WorkflowNotFound(workflow_id)
-        spans = store.timelines.spans(connection, workflow_id, _MOST_ATTEMPTS + 1)
         workers = store.timelines.workers(connection, workflow_id)
+        spans = store.timelines.spans(
+            connection, workflow_id, _MOST_ATTEMPTS + 1, has_workers=bool(workers)
+        )
         waits = store.timelines.waits(connection, workflow_id, _MOST_ATTEMPTS)
     return timeline(record, spans, workers, waits, now)
 
@@ -104,7 +106,7 @@ def timeline(
     waits: Iterable[WaitSpan],
     now: datetime,
 ) -> Timeline:
-    """Return the timeline of what was read."""
+    """Return the timeline of these rows."""
     by_execution = {one.execution_id: one for one in waits}
     by_node: dict[str, list[Span]] = {}
     for span in spans[:_MOST_ATTEMPTS]:
@@ -136,14 +138,14 @@ def _row(
     node: str, spans: Sequence[Span], waits: Mapping[Key, WaitSpan], workflow: WorkflowRecord
 ) -> TimelineRow:
     ordered = sorted(spans, key=lambda one: one.attempt_number)
-    bars: list[Bar] = []
+    bars: list[TimelineBar] = []
     for number, span in enumerate(ordered):
         before = ordered[number - 1] if number else None
         bars += _bars(span, before, waits.get(span.id))
     last = ordered[-1]
     is_held = workflow.state is WorkflowState.PAUSED and last.state is StepState.FAILED
     if is_held and last.finished_at is not None:
-        bars.append(Bar(kind=BarKind.PAUSED, start=last.finished_at, end=None))
+        bars.append(TimelineBar(kind=BarKind.PAUSED, start=last.finished_at, end=None))
     return TimelineRow(
         node=node,
         name=last.step_name,
@@ -154,8 +156,8 @@ def _row(
     )
 
 
-def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Bar]:
-    """Yield what came before a body, and the body."""
+def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[TimelineBar]:
+    """Yield the bars of one attempt: what came before its body, then the body."""
     known = {
         "attempt_number": span.attempt_number,
         "outcome": span.outcome,
@@ -166,21 +168,21 @@ def _bars(span: Span, before: Span | None, wait: WaitSpan | None) -> Iterator[Ba
         until = wait.began_at if wait is not None else began
         if until is None or until > before.finished_at:
             kind = BarKind.PAUSED if before.outcome in _HELD else BarKind.REATTEMPT
-            yield Bar(kind=kind, start=before.finished_at, end=until)
+            yield TimelineBar(kind=kind, start=before.finished_at, end=until)
     elif span.scheduled_for > span.created_at and wait is None and span.state is not _SKIPPED:
-        yield Bar(kind=BarKind.TIMER, start=span.created_at, end=began or span.finished_at)
+        yield TimelineBar(kind=BarKind.TIMER, start=span.created_at, end=began or span.finished_at)
     if wait is not None:
         kind = BarKind.PERSON if wait.is_for_person else BarKind.EVENT
         is_over = span.state is not StepState.WAITING
         ended = wait.ended_at or (span.finished_at if is_over else None)
-        yield Bar(kind=kind, start=wait.began_at, end=ended, **known)
+        yield TimelineBar(kind=kind, start=wait.began_at, end=ended, **known)
         began = wait.ended_at if is_over else None
     if began is None or span.state is _SKIPPED:
         return
     if span.child_id is not None:
-        yield Bar(kind=BarKind.CHILD, start=began, end=span.finished_at, **known)
+        yield TimelineBar(kind=BarKind.CHILD, start=began, end=span.finished_at, **known)
         return
-    yield Bar(kind=_kind(span.state), start=began, end=span.finished_at, **known)
+    yield TimelineBar(kind=_kind(span.state), start=began, end=span.finished_at, **known)
 
 
 _SKIPPED = StepState.SKIPPED
@@ -207,10 +209,10 @@ def _of_workers(found: Sequence[WorkersSpan], *, is_held: bool) -> list[Timeline
         ahead = set() if is_held and ends else {StepState.SCHEDULED, StepState.PENDING}
         is_open = bool(states & {StepState.IN_PROGRESS, *ahead})
         state = next((each for each in _WORST if each in states), StepState.COMPLETED)
-        bars: tuple[Bar, ...] = ()
+        bars: tuple[TimelineBar, ...] = ()
         if starts:
             kind = BarKind.RUNNING if is_open else _kind(state)
-            bars = (Bar(kind=kind, start=min(starts), end=None if is_open else max(ends)),)
+            bars = (TimelineBar(kind=kind, start=min(starts), end=None if is_open else max(ends)),)
         count = sum(one.count for one in own)
         rows.append(TimelineRow(node=name, name=name, state=state, count=count, at=None, bars=bars))
     return rows
@@ -222,7 +224,7 @@ _WORST = (StepState.FAILED, StepState.IN_PROGRESS, StepState.SCHEDULED, StepStat
 def _idle(
     rows: Sequence[TimelineRow], start: datetime, end: datetime
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the spans over a tenth of the whole in which no body ran."""
+    """Yield the spans longer than a tenth of the whole in which no body ran."""
     least = (end - start) * _FOLDED_FROM
     busy = sorted(
         (bar.start, bar.end or end) for row in rows for bar in row.bars if bar.kind in _BUSY

@@ -1,4 +1,4 @@
-"""A stored traceback as the user's frames, with the frames of libraries folded: pure."""
+"""A stored traceback as the user's frames, with the frames of libraries folded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FoldedFrames:
 
     @property
     def words(self) -> str:
-        """Return such as "11 frames in stripe, requests and urllib3"."""
+        """Return a phrase such as "11 frames in stripe, requests and urllib3"."""
         count = len(self.frames)
         names = list(self.packages)
         listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -45,7 +45,7 @@ class FoldedFrames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A line that is no frame: the error itself, or how errors are chained."""
+    """A line that is not a frame: the error itself, or how errors are chained."""
 
     text: str
 

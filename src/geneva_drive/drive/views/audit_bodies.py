@@ -1,4 +1,4 @@
-"""The JSON bodies of audit entries, as lists over workflows show them."""
+"""The JSON bodies of audit entries, in lists over all workflows."""
 
 from __future__ import annotations
 

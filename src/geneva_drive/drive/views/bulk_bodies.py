@@ -1,4 +1,4 @@
-"""The JSON body of what a bulk would be for."""
+"""The JSON body of a bulk's dry run."""
 
 from __future__ import annotations
 

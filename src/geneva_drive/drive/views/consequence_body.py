@@ -1,4 +1,4 @@
-"""What a command would do, as JSON."""
+"""The JSON body of what a command would do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from geneva_drive.drive.consequences.consequence import Consequence
 
-_MOST_NODES = 100  # of a list; a graph may have 100,000
+_MOST_NODES = 100  # in a list; a graph may have 100,000
 
 
 def consequence_body(one: Consequence) -> dict[str, Any]:

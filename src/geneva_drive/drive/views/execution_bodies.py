@@ -76,7 +76,7 @@ def execution_bodies(
 def created_body(
     drive: Drive, workflow: WorkflowHandle[Any], workers: list[WorkerRecord]
 ) -> dict[str, Any]:
-    """Return the body of what `create` returned: of a new workflow as it was created."""
+    """Return the body of what `create` returned; a new workflow is shown as it was created."""
     if workflow.was_known:
         return execution_bodies(drive, [workflow])[0]
     record, firsts = workflow.as_created().standing
@@ -84,7 +84,7 @@ def created_body(
 
 
 def event_item_body(event: PublishedEvent) -> dict[str, Any]:
-    """Return an event without who heard it, which takes queries."""
+    """Return an event without its effects, which take queries."""
     return {
         "number": key_body(event.number),
         "id": event.id,
@@ -109,13 +109,13 @@ def event_body(event: PublishedEvent, heard: HeardBy) -> dict[str, Any]:
 
 
 def body_with_children(workflow: WorkflowHandle[Any]) -> dict[str, Any]:
-    # Only where it is printed once: finding children reads all executions of the workflow.
+    # Only for a single workflow: finding children reads all its executions.
     children = [key_body(child_id) for child_id in workflow.child_ids]
     return {**execution_body(workflow), "children": children}
 
 
 def bulk_body(bulk: BulkProgress) -> dict[str, Any]:
-    """Return what a bulk was asked to do, and its counts."""
+    """Return the order of a bulk, and its counts."""
     return {
         **asdict(bulk),
         "first_ids": list(bulk.first_ids),
@@ -205,7 +205,7 @@ def approval_body(approval: Approval) -> dict[str, Any]:
 
 
 def approval_item_body(approval: Approval) -> dict[str, Any]:
-    """Return a request as lists show it, without votes and history."""
+    """Return a request for a list, without votes and history."""
     return {
         "id": key_body(approval.id),
         "workflow_id": key_body(approval.workflow_id),

@@ -32,7 +32,7 @@ def trace_body(drive: Drive, workflow: WorkflowHandle[Any]) -> dict[str, Any]:
 
 
 def kept_of(drive: Drive, workflow: WorkflowHandle[Any]) -> dict[Key, list[Checkpoint]]:
-    """Read the interruptions and skipped items of all loops; not every checkpoint of batches."""
+    """Read the interruptions and skipped items of all loops, without other checkpoints."""
     store = drive.store
     found = store.read(
         lambda c: store.checkpoints.of_workflow(c, workflow.id, besides=(YIELD, CHECKPOINT))

@@ -7,7 +7,7 @@ from typing import Any
 from geneva_drive.definition.compiler.reserved_types import RESERVED_TYPES
 from geneva_drive.drive.views.execution_bodies import moment_body
 from geneva_drive.storage.schema.records import WorkerRecord
-from geneva_drive.storage.statements.search.pages import QueueRow
+from geneva_drive.storage.statements.search.pages import QueueCounts
 
 
 def worker_body(worker: WorkerRecord) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def worker_body(worker: WorkerRecord) -> dict[str, Any]:
     }
 
 
-def queue_body(row: QueueRow) -> dict[str, Any]:
+def queue_body(row: QueueCounts) -> dict[str, Any]:
     return {
         "queue": row.queue,
         "due": row.due,

@@ -27,9 +27,9 @@ from geneva_drive.storage.store import Store
 def after_command(
     connection: Connection, store: Store, workflow: WorkflowRecord, now: datetime
 ) -> Change | None:
-    """Return what follows for the batches and maps of a locked workflow; None if nothing does.
+    """Return the change of a locked workflow's batches and maps; None if there is none.
 
-    Commands change workers one by one, so the counts are recomputed.
+    Commands change workers one by one, so this recounts all of them.
     """
     is_chain = workflow.next_step_name is not None
     if is_chain or workflow.state in ENDED_WORKFLOW_STATES:
@@ -40,7 +40,7 @@ def after_command(
     workers = store.expansions.workers(connection, workflow.id)
     is_ready = workflow.state is WorkflowState.READY
     may_start = is_ready and workflow.requested is None
-    # The operator runs some failed workers again, while others keep the workflow held.
+    # The operator runs some failed workers again; the others will pause the workflow again.
     is_held_by_failure = is_ready and workflow.paused_step_name is not None
     moves: list[ExecutionMove] = []
     over: dict[str, str | None] = {}
@@ -86,9 +86,9 @@ def set_parallelism(
     step: object,
     parallelism: int | None,
 ) -> Change:
-    """Change how many workers of a batch or map run at once; running ones go on."""
+    """Change how many workers of a batch or map run at once; running ones continue."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("change the parallelism of")
+        raise subject.refusal("change the parallelism of")
     if subject.nodes is None:
         raise InvalidStateError("This workflow has neither a batch nor a map.")
     record = subject.nodes.expansion(step)

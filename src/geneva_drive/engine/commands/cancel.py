@@ -1,4 +1,4 @@
-"""Decide a cancel."""
+"""The command `cancel`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from geneva_drive.states import ENDED_WORKFLOW_STATES, Outcome, Request, Workflo
 
 
 def cancel(subject: CommandedWorkflow, reason: str | None, *, force: bool) -> Change:
-    """Cancel the workflow now, or once what runs has ended.
+    """Cancel the workflow now, or once its running steps have ended.
 
     While a step runs, the cancel is stored as a request, as for `pause`. With `force` the workflow
     ends at once: the running step loses its claim, and its outcome is dropped.
     """
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("cancel")
+        raise subject.refusal("cancel")
     if subject.running and not force:
         return request_stop(subject, Request.CANCEL, reason)
     by = Outcome.CANCELED_BY_OPERATOR
@@ -27,6 +27,6 @@ def cancel(subject: CommandedWorkflow, reason: str | None, *, force: bool) -> Ch
             previous_step_name=subject.workflow.previous_step_name,
         ),
         executions=cancel_executions(subject.active),
-        # Only graphs, in which no single step is next, have workers that wait for their turn.
+        # Only graphs have pending batch workers, and no `next_step_name`.
         drops_pending=by if subject.workflow.next_step_name is None else None,
     )

@@ -32,7 +32,7 @@ def execute(
     audit: AuditEntry,
     now: datetime,
 ) -> Applied:
-    """Execute a command in the caller's transaction; a refused one raises and writes nothing."""
+    """Execute a command in the caller's transaction; raise, and write nothing, if it is refused."""
     change = decision(lock_subject(connection, store, workflow_id, now))
     [applied] = write(connection, store, [replace(change, audit=audit)], now, read_back=True)
     further = after_command(connection, store, applied.workflow, now)
@@ -45,7 +45,7 @@ def execute(
 def lock_subject(
     connection: Connection, store: Store, workflow_id: Key, now: datetime
 ) -> CommandedWorkflow:
-    """Lock a workflow with its active executions, and return it as commands see it."""
+    """Lock a workflow with its active executions, and return it for a command's decision."""
     workflow = store.workflows.lock(connection, [workflow_id]).get(workflow_id)
     if workflow is None:
         raise WorkflowNotFound(workflow_id)
@@ -63,7 +63,10 @@ def lock_subject(
 def attempts_of(
     connection: Connection, store: Store, workflow: WorkflowRecord
 ) -> list[ExecutionRecord]:
-    """Return the latest attempts; of what can be very many, only those that failed."""
+    """Return the latest attempts; of dynamic nodes and batch workers, only the unsuccessful ones.
+
+    A workflow may have 100,000 of these.
+    """
     if workflow.type == DYNAMIC_TYPE:
         return store.attempts.undone(connection, workflow.id)
     attempts = store.attempts.latest_of(connection, workflow.id)

@@ -27,7 +27,7 @@ from geneva_drive.storage.store import Store
 
 @dataclass(frozen=True, slots=True)
 class SetOutcome:
-    """What became of a command on a set of workflows."""
+    """The result of a command on a set of workflows."""
 
     applied: list[Applied]
     refused: dict[Key, GenevaDriveError]
@@ -43,7 +43,7 @@ def execute_set(
     now: datetime,
     read_back: bool = False,
 ) -> SetOutcome:
-    """Execute a command on locked workflows; those that refuse it are left as they are.
+    """Execute a command on locked workflows; a workflow that refuses it stays unchanged.
 
     Each workflow gets its own audit entry.
     """
@@ -51,7 +51,7 @@ def execute_set(
     refused: dict[Key, GenevaDriveError] = {}
     for subject in _subjects(connection, store, workflows, now):
         record = subject.workflow
-        # Deciding may write the counts of a stored graph, which a refusal must undo.
+        # A decision about a graph may write its counts, which a refusal must undo.
         undoing = connection.begin_nested() if record.next_step_name is None else nullcontext()
         try:
             with undoing:
@@ -66,12 +66,13 @@ def execute_set(
 
 
 def _numbered(subject: CommandedWorkflow, change: Change) -> tuple[NewExecution, ...]:
-    """Return the planned executions with their attempt numbers, so that none is looked up."""
+    """Return the planned executions with their attempt numbers, so that no query needs to."""
     if not change.schedule or not _has_few_attempts(subject.workflow, subject.definition):
         return change.schedule
     tried = {one.node_id: one.attempt_number for one in subject.attempts}
     return tuple(
-        replace(new, attempt=new.attempt or tried.get(new.node, 0) + 1) for new in change.schedule
+        replace(new, attempt=new.attempt or tried.get(new.node_id, 0) + 1)
+        for new in change.schedule
     )
 
 
@@ -86,7 +87,7 @@ def _follow(connection: Connection, store: Store, applied: Applied, now: datetim
 def _subjects(
     connection: Connection, store: Store, workflows: Mapping[Key, WorkflowRecord], now: datetime
 ) -> list[CommandedWorkflow]:
-    """Return workflows as commands see them, in the order of their ids."""
+    """Return the workflows for a command's decisions, ordered by id."""
     active = group_by_workflow(store.executions.lock_active_of(connection, sorted(workflows)))
     definitions = {
         key: definition_lookup.read_definition(connection, store, record)
@@ -108,7 +109,7 @@ def _subjects(
 
 
 class _Attempts:
-    """The latest attempts of a set of workflows, read together once a decision asks for one."""
+    """The latest attempts of a set of workflows, all read when the first decision needs them."""
 
     def __init__(self, connection: Connection, store: Store, small: Sequence[Key]) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""The workflow that a command is about."""
+"""The workflow that a command acts on."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from functools import cached_property
 
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.graphs.nodes import GraphNodes
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution, unchanged
+from geneva_drive.engine.transitions.change import Change, NewExecution, unchanged
 from geneva_drive.engine.transitions.holds import hold_executions
 from geneva_drive.engine.transitions.loop_position import LoopPosition, carried_over
 from geneva_drive.engine.transitions.partitions import Partition
 from geneva_drive.engine.transitions.planned_executions import plan_node
-from geneva_drive.engine.transitions.wait_kinds import is_resting
+from geneva_drive.engine.transitions.wait_kinds import waits_externally
 from geneva_drive.errors import InvalidStateError, UnknownWorkflowClass
 from geneva_drive.states import ACTIVE_STEP_STATES, Request, StepState, WorkflowState, is_done
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: they leave no room for cached properties
+@dataclass(frozen=True, kw_only=True)  # no slots: cached properties need a `__dict__`
 class CommandedWorkflow:
     """A locked workflow, as read in the command's transaction.
 
@@ -59,9 +59,7 @@ class CommandedWorkflow:
     @property
     def is_unknown_graph(self) -> bool:
         """True for a graph of a class that this process does not have."""
-        return self.nodes is None and any(
-            one.slot != CHAIN_SLOT and not one.is_partition for one in self.attempts
-        )
+        return self.nodes is None and any(one.is_graph_node for one in self.attempts)
 
     def latest(self, node: Node) -> ExecutionRecord | None:
         """Return the latest attempt at a step, under its name or the one it was renamed from."""
@@ -97,7 +95,7 @@ class CommandedWorkflow:
     ) -> NewExecution:
         """Plan an execution of a chain's step, with its ancestry hash.
 
-        `passed` is a step that the same command skips, so it counts as done.
+        `passed` is a step that the same command passes over; it counts as done.
         """
         hashes = []
         for name in definition.graph.parents[node.name]:
@@ -124,22 +122,22 @@ class CommandedWorkflow:
         return next((e for e in self.active if e.state is StepState.IN_PROGRESS), None)
 
     @property
-    def is_resting(self) -> bool:
-        """True if only a person or an event from outside can continue the workflow."""
-        return bool(self.active) and all(is_resting(one) for one in self.active)
+    def waits_externally(self) -> bool:
+        """True if only people or events can continue the workflow."""
+        return bool(self.active) and all(waits_externally(one) for one in self.active)
 
     @property
     def state(self) -> WorkflowState:
         """The state as readers see it."""
-        if self.workflow.state is WorkflowState.READY and self.is_resting:
+        if self.workflow.state is WorkflowState.READY and self.waits_externally:
             return WorkflowState.PAUSED
         return WorkflowState.PERFORMING if self.running else self.workflow.state
 
-    def refuse(self, verb: str, way_out: str = "") -> InvalidStateError:
+    def refusal(self, verb: str, way_out: str = "") -> InvalidStateError:
         return InvalidStateError(f"Cannot {verb} a {self.state} workflow.{way_out}")
 
-    def refuse_running(self, verb: str) -> InvalidStateError:
-        return self.refuse(
+    def refusal_while_running(self, verb: str) -> InvalidStateError:
+        return self.refusal(
             f"{verb} a step of",
             " A running step is not interrupted: pause the workflow, and try again once the step "
             "has stopped.",
@@ -147,7 +145,7 @@ class CommandedWorkflow:
 
 
 def check_rewindable(node: Node | None, to: LoopPosition | None, name: str | None = None) -> None:
-    """Raise an error if a step cannot start over, or has no cursor to go to."""
+    """Raise an error if a step cannot be rewound, or not to the cursor of `to`."""
     if node is None or not node.can_rewind:
         raise InvalidStateError(
             f"Cannot rewind step {name or (node.name if node else '')!r}: it is not a resumable "
@@ -162,7 +160,7 @@ def check_rewindable(node: Node | None, to: LoopPosition | None, name: str | Non
 
 
 def request_stop(subject: CommandedWorkflow, request: Request, reason: str | None) -> Change:
-    """Store a request, and show it to active executions, so that a loop stops at a checkpoint."""
+    """Store a request on the workflow and its active executions; a loop stops at a checkpoint."""
     return Change(
         record=subject.workflow,
         workflow=unchanged(subject.workflow, requested=request, requested_reason=reason),

@@ -1,4 +1,4 @@
-"""What operators do with dead letters: add, retry and resolve them."""
+"""The commands on dead letters: add, retry and resolve."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add(
     actor: str,
     notes: str | None,
 ) -> DeadLetterRecord:
-    """Report a workflow by hand; the workflow itself is left as it is."""
+    """Add a dead letter by hand; the workflow itself stays unchanged."""
     store, now = environment.store, environment.clock.now()
     subject = lock_subject(connection, store, workflow_id, now)
     known = store.dead_letters.pending_of(connection, workflow_id)
@@ -69,7 +69,7 @@ def retry(
     actor: str,
     notes: str | None,
 ) -> list[Applied]:
-    """Run the entry's step again if it failed or its worker is lost, else resume; resolve it."""
+    """Resolve a dead letter: run its step again if it failed or lost its worker, else resume."""
     store, now = environment.store, environment.clock.now()
     entry = _lock(connection, store, entry_id)
     subject = lock_subject(connection, store, entry.workflow_id, now)
@@ -110,7 +110,7 @@ def retry(
 
 
 def _is_at_step(subject: CommandedWorkflow, step: str | None) -> bool:
-    """True if the workflow stands at the step because it failed or still runs."""
+    """True if the workflow is at this step, which failed or still runs."""
     if step is None:
         return False
     is_elsewhere = subject.nodes is None and subject.workflow.next_step_name != step
@@ -127,7 +127,7 @@ def resolve(
     actor: str,
     notes: str | None,
 ) -> DeadLetterRecord:
-    """Resolve an entry; its workflow is left as it is."""
+    """Resolve a dead letter; its workflow stays unchanged."""
     store, now = environment.store, environment.clock.now()
     entry = _lock(connection, store, entry_id)
     store.dead_letters.resolve(connection, entry_id, now=now, actor=actor, notes=notes)
@@ -138,11 +138,11 @@ def resolve(
 
 
 def _lock(connection: Connection, store: Store, entry_id: Key) -> DeadLetterRecord:
-    """Return a pending entry, with its workflow locked: whoever writes an entry holds that lock."""
+    """Return a pending dead letter, and lock its workflow: each write of one needs that lock."""
     entry = store.dead_letters.get(connection, entry_id)
     if entry is not None:
         store.workflows.lock(connection, [entry.workflow_id])
-        entry = store.dead_letters.get(connection, entry_id)  # as the last holder left it
+        entry = store.dead_letters.get(connection, entry_id)  # again, under the lock
     if entry is None:
         raise DeadLetterNotFound(entry_id)
     if entry.state is not DeadLetterState.PENDING:

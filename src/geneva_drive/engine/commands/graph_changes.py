@@ -1,4 +1,4 @@
-"""Decide how a workflow's graph is stored, and how a stored one is replaced."""
+"""The commands that store a workflow's graph and replace a stored one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.engine.graphs import graph_rows
 from geneva_drive.engine.graphs.dependency_counts import plan_stored_node
 from geneva_drive.engine.graphs.node_states import status_of_all
 from geneva_drive.engine.graphs.successors import plan_graph_node
-from geneva_drive.engine.transitions.batch_workers import whole_of
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
 from geneva_drive.engine.transitions.change import Change, NewExecution, WorkflowMove, unchanged
 from geneva_drive.engine.transitions.holds import cancel_executions
 from geneva_drive.engine.transitions.partitions import latest_attempts
@@ -37,10 +37,10 @@ from geneva_drive.storage.store import Store
 def freeze(
     connection: Connection, store: Store, subject: CommandedWorkflow, definition: Definition
 ) -> Change:
-    """Store the class's graph for one workflow, which follows the stored one from then on."""
+    """Store the class's graph for one workflow, which follows the stored graph from then on."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("freeze the graph of")
+        raise subject.refusal("freeze the graph of")
     change = Change(record=workflow, workflow=unchanged(workflow), freezes_graph=True)
     if workflow.has_graph:
         return change
@@ -57,7 +57,7 @@ def freeze(
 
 
 def _refuse_gone_back(subject: CommandedWorkflow, definition: Definition) -> None:
-    """Raise an error if a chain stands before steps that have run: a graph counts them as done."""
+    """Raise an error if a chain went back before steps that ran: a graph counts them as done."""
     present = subject.workflow.next_step_name
     if definition.is_graph or present is None:
         return
@@ -67,7 +67,7 @@ def _refuse_gone_back(subject: CommandedWorkflow, definition: Definition) -> Non
         if following.name in tried:
             raise InvalidStateError(
                 f"Cannot freeze the graph of this workflow: it has gone back to {present!r}, and "
-                f"{following.name!r} behind it has run already. Freeze it once it is past that "
+                f"{following.name!r} after that has run already. Freeze it once it is past that "
                 f"step, or start another workflow."
             )
         following = definition.after(following.name)
@@ -82,7 +82,7 @@ def replace_graph(
 ) -> Change:
     """Replace the workflow's stored graph with an edited one.
 
-    `limit` is the greatest length of a node's arguments.
+    `limit` is the maximum size of a node's arguments.
     """
     workflow = subject.workflow
     if not workflow.has_graph:
@@ -91,9 +91,9 @@ def replace_graph(
             "Store one with freeze_dag() first."
         )
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("import a graph into")
+        raise subject.refusal("import a graph into")
     if subject.running:
-        raise subject.refuse(
+        raise subject.refusal(
             "import a graph into", " Pause it, and import when the running nodes have ended."
         )
     former = store.graphs.get(connection, workflow.id)
@@ -104,7 +104,7 @@ def replace_graph(
     done = {key for key, one in latest.items() if is_done(one.state, one.outcome)}
     _check(graph, latest, done)
     row = graph_rows.graph_row(workflow.id, graph, former.template, done=len(done))
-    # The process that repairs a graph need not have its jobs.
+    # This process may lack the graph's jobs.
     stored = store.graphs.scheduling_of_jobs(connection, workflow.id)
     scheduling = graph_rows.scheduling_of(graph, stored)
     nodes = graph_rows.node_rows(workflow.id, graph, scheduling)
@@ -115,26 +115,28 @@ def replace_graph(
 def _latest(
     subject: CommandedWorkflow, attempts: Iterable[ExecutionRecord]
 ) -> dict[str, ExecutionRecord]:
-    """Return the latest attempt at each node; for a divided step, an unfinished one if any."""
+    """Return the latest attempt at each node; for a divided step, an unfinished one if there is."""
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in attempts:
         by_node.setdefault(_id_of(subject, one), []).append(one)
     latest = {}
     for node_id, records in by_node.items():
-        stands = sorted(latest_attempts(records), key=lambda one: is_done(one.state, one.outcome))
-        if stands:
-            latest[node_id] = stands[0]
+        undone_first = sorted(
+            latest_attempts(records), key=lambda one: is_done(one.state, one.outcome)
+        )
+        if undone_first:
+            latest[node_id] = undone_first[0]
     return latest
 
 
 def _expanded(connection: Connection, store: Store, workflow_id: Key) -> dict[str, ExecutionRecord]:
-    """Return an attempt that stands for all workers of each batch, or all items of each map."""
+    """Return one attempt per batch or map, with the state of all its workers."""
     workers = store.expansions.workers(connection, workflow_id)
     firsts = {expansion_of(one.share): (workflow_id, one.node_id) for one in workers}
     expansions = store.expansions.of(connection, workflow_id)
     found = {}
     for record in store.attempts.latest(connection, list(firsts.values())):
-        key = whole_of(record)
+        key = graph_node_id(record)
         # A batch that was skipped has one idle worker and no counts.
         found[key] = record._replace(node_id=key)
         if key in expansions:
@@ -145,7 +147,7 @@ def _expanded(connection: Connection, store: Store, workflow_id: Key) -> dict[st
 
 def _id_of(subject: CommandedWorkflow, record: ExecutionRecord) -> str:
     if record.is_worker:
-        return whole_of(record)
+        return graph_node_id(record)
     return record.node_id if subject.nodes is None else subject.nodes.id_of(record)
 
 
@@ -153,14 +155,14 @@ def _check(graph: StoredGraph, latest: Mapping[str, ExecutionRecord], done: set[
     for node_id in sorted(done - set(graph.nodes)):
         raise InvalidInput(
             f"Node {latest[node_id].step_name!r} ({node_id}) is done, but the new graph does not "
-            f"have it. Keep every done node, under its id."
+            f"have it. Keep each done node under its id."
         )
     for node_id, one in latest.items():
         node = graph.nodes.get(node_id)
         if node is None and one.is_worker:
             raise InvalidInput(
-                f"{one.step_name!r} has workers that are not done, but the new graph does not have "
-                f"it. Keep it under its id, {node_id!r}."
+                f"Node {one.step_name!r} has workers that are not done, but the new graph does not "
+                f"have it. Keep it under its id, {node_id!r}."
             )
         unmet = [p for p in node.depends_on if p not in done] if node else []
         if unmet:
@@ -171,8 +173,8 @@ def _check(graph: StoredGraph, latest: Mapping[str, ExecutionRecord], done: set[
     for node in graph.nodes.values():
         if node.part is NodeKind.WORKER and node.id not in latest and done & {*node.depends_on}:
             raise InvalidInput(
-                f"Node {node.name!r} ({node.id}) has no workers, and its batch is done: a node "
-                f"that has run cannot become a batch. Add the batch as new nodes."
+                f"Node {node.name!r} ({node.id}) is a new batch worker of a node that is done. A "
+                f"done node cannot become a batch: add the batch as new nodes."
             )
 
 

@@ -1,4 +1,4 @@
-"""Decide commands on graphs, in which several nodes may be active."""
+"""The commands on graphs, in which several nodes may be active."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from geneva_drive.storage.schema.records import ExecutionRecord, is_worker_share
 
 
 def resume(subject: CommandedWorkflow, nodes: GraphNodes, context: str | None) -> Change:
-    """Release what is held, and run every node again that failed or was paused."""
+    """Release held executions, and run every failed or paused node again."""
     stopped = [one for one in _undone(subject, nodes) if nodes.blocks_workflow(one)]
-    planned = _in_turn(nodes.plan_attempts(stopped))
+    planned = _as_pending(nodes.plan_attempts(stopped))
     following = nodes.after({}) if planned or subject.active else nodes.stranded()
     return _continue(
         subject,
@@ -62,16 +62,16 @@ def reattempt(
             f"is done already. Start another workflow to run that part again."
         )
     planned = nodes.plan_attempts(own, rewind=rewind)
-    if _is_asked_to_pause(subject):
-        return _stay_held(subject, Successors(), (), _in_turn(planned))
+    if _is_pause_requested(subject):
+        return _stay_held(subject, Successors(), (), _as_pending(planned))
     if len(own) == len(undone):
         return _continue(
             subject,
             Successors(),
-            planned=_in_turn(planned),
+            planned=_as_pending(planned),
             moves=release_executions(subject.active, subject.now),
         )
-    # Other nodes have failed as well: pause the workflow again once this one has ended.
+    # Other nodes have failed too: pause the workflow again once this one has ended.
     workflow = subject.workflow
     held = unchanged(
         subject.workflow,
@@ -81,11 +81,11 @@ def reattempt(
         paused_reason=None,
         paused_step_name=next(one for one in undone if one not in own).step_name,
     )
-    return Change(record=workflow, workflow=held, schedule=tuple(_in_turn(planned)))
+    return Change(record=workflow, workflow=held, schedule=tuple(_as_pending(planned)))
 
 
-def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
-    """Make workers of a batch or map wait for their turn; `after_command` starts those that may."""
+def _as_pending(planned: Iterable[NewExecution]) -> list[NewExecution]:
+    """Make workers of a batch or map pending; `after_command` starts those that may run."""
     return [
         replace(new, state=StepState.PENDING) if is_worker_share(new.share) else new
         for new in planned
@@ -95,7 +95,7 @@ def _in_turn(planned: Iterable[NewExecution]) -> list[NewExecution]:
 def pass_over(
     subject: CommandedWorkflow, nodes: GraphNodes, step: object | None, passage: PassedStep
 ) -> Change:
-    """Pass over a node that is scheduled or has failed, and schedule what depends on it."""
+    """Pass over a scheduled or failed node, and schedule the nodes that depend on it."""
     _refuse_over(subject, passage.verb)
     undone = _undone(subject, nodes)
     waiting = [one for one in subject.active if one.state is not StepState.IN_PROGRESS]
@@ -109,7 +109,7 @@ def pass_over(
     following = nodes.after({node_id: first.ancestry_hash})
     has_others = len(failed) < len(undone)
     is_held = subject.workflow.state is WorkflowState.PAUSED or _is_held_by_failure(subject)
-    stays_held = _is_asked_to_pause(subject) or (has_others and is_held)
+    stays_held = _is_pause_requested(subject) or (has_others and is_held)
     if stays_held and not following.is_over:
         return _stay_held(subject, following, skipped, recorded)
     kept = [
@@ -154,13 +154,13 @@ def _recorded(
     failed: Sequence[ExecutionRecord],
     passage: PassedStep,
 ) -> list[NewExecution]:
-    """Plan the attempts at a failed node that record the passage."""
+    """Plan the attempts that record that a failed node was passed over."""
     planned = [
         replace(plan_next_attempt(one, subject.now), step_name=nodes.step_name_of(one))
         for one in failed
     ]
     if passage.is_manual and failed and failed[0].is_partition:
-        # At the whole step, although it was divided: one result stands for all partitions.
+        # One attempt at the whole step, even though it was divided: it has one result.
         whole = failed[0].step_name
         planned = [replace(planned[0], share=None, position=None, node_id=whole, slot=whole)]
     return [passage.record(one) for one in planned]
@@ -176,7 +176,7 @@ def _not_undone(nodes: GraphNodes, node_id: str, verb: str, way_out: str = "") -
 
 def _refuse_over(subject: CommandedWorkflow, verb: str) -> None:
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse(f"{verb} a node of")
+        raise subject.refusal(f"{verb} a node of")
     if subject.workflow.requested is Request.CANCEL:
         raise InvalidStateError(
             f"Cannot {verb} a node of this workflow: it will be canceled as soon as the running "
@@ -190,7 +190,7 @@ def _is_held_by_failure(subject: CommandedWorkflow) -> bool:
     return is_asked and subject.workflow.paused_step_name is not None
 
 
-def _is_asked_to_pause(subject: CommandedWorkflow) -> bool:
+def _is_pause_requested(subject: CommandedWorkflow) -> bool:
     """True if an operator's pause waits for running nodes to end."""
     is_asked = subject.workflow.requested is Request.PAUSE
     return is_asked and not _is_held_by_failure(subject)
@@ -206,7 +206,7 @@ def rewind(
     check_rewindable(nodes.definition_of(node_id), position, name)
     own = [one for one in subject.active if nodes.id_of(one) == node_id]
     if any(one.state is StepState.IN_PROGRESS for one in own):
-        raise subject.refuse_running("rewind")
+        raise subject.refusal_while_running("rewind")
     tried = own or [one for one in _undone(subject, nodes) if nodes.id_of(one) == node_id]
     if not tried:
         raise InvalidStateError(f"Cannot rewind step {name!r}: it {_state_text(nodes, node_id)}.")
@@ -235,7 +235,7 @@ def _chosen(nodes: GraphNodes, candidates: Iterable[ExecutionRecord], step: obje
 
 
 def _undone(subject: CommandedWorkflow, nodes: GraphNodes) -> list[ExecutionRecord]:
-    """Return the latest attempts, one per partition of a divided step, that did not succeed."""
+    """Return the unsuccessful latest attempts; a divided step may have several."""
     by_node: dict[str, list[ExecutionRecord]] = {}
     for one in subject.attempts:
         by_node.setdefault(nodes.id_of(one), []).append(one)
@@ -252,7 +252,7 @@ def _undone(subject: CommandedWorkflow, nodes: GraphNodes) -> list[ExecutionReco
 def _undone_of(
     subject: CommandedWorkflow, nodes: GraphNodes, node_id: str
 ) -> tuple[list[ExecutionRecord], list[ExecutionRecord]]:
-    """Return what holds the workflow, with the attempts at one node, and these by themselves."""
+    """Return all attempts that block the workflow or belong to one node, and that node's alone."""
     undone = _undone(subject, nodes)
     own = [one for one in undone if nodes.id_of(one) == node_id]
     return [one for one in undone if one in own or nodes.blocks_workflow(one)], own
@@ -278,7 +278,7 @@ def _continue(
     """Make the workflow ready, or finish it if every node is done."""
     state = WorkflowState.READY
     if following.is_over:
-        # Whatever is still active belongs to nodes that the graph no longer has.
+        # Executions that are still active belong to nodes that the graph no longer has.
         state = WorkflowState.FINISHED
         planned = [new for new in planned if new.state is not StepState.SCHEDULED]
         moves = tuple(_removed(move) for move in moves)

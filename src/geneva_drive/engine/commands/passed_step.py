@@ -1,4 +1,4 @@
-"""The ways in which an operator passes over a step, and the attempt that each records."""
+"""The ways to pass over a step: skip, resolve and complete it; each records an attempt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geneva_drive.states import Outcome, StepState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedStep:
-    """A step that counts as done from now on, although its body did not complete it."""
+    """A step that an operator marks as done, although its body did not complete it."""
 
     verb: str
     state: StepState
@@ -21,7 +21,7 @@ class PassedStep:
 
     @property
     def is_manual(self) -> bool:
-        """True if a person did the step's work: only a step that failed can be passed like this."""
+        """True if a person did the step's work, which only a failed step allows."""
         return self.state is StepState.COMPLETED
 
     def check(self, node: Node | None) -> None:
@@ -40,7 +40,7 @@ class PassedStep:
             )
 
     def record(self, planned: NewExecution) -> NewExecution:
-        """Return the attempt as it is recorded."""
+        """Return the planned attempt with the state, outcome and result to record."""
         return replace(planned, state=self.state, outcome=self.outcome, result=self.result)
 
 

@@ -1,4 +1,4 @@
-"""Decide a pause."""
+"""The command `pause`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from geneva_drive.states import Request, WorkflowState
 
 
 def pause(subject: CommandedWorkflow, reason: str | None) -> Change:
-    """Pause the workflow now, or once what runs has ended.
+    """Pause the workflow now, or once its running steps have ended.
 
     While a step runs, the pause is stored as a request, and `transitions/decide.py` carries it
     out when the step ends. A loop sees the request at its next checkpoint.
     """
     if subject.workflow.state is not WorkflowState.READY:
-        raise subject.refuse("pause")
+        raise subject.refusal("pause")
     if subject.running:
         if subject.workflow.requested is not None:
             return Change(record=subject.workflow, workflow=unchanged(subject.workflow))
@@ -25,7 +25,7 @@ def pause(subject: CommandedWorkflow, reason: str | None) -> Change:
         workflow=unchanged(
             subject.workflow,
             state=WorkflowState.PAUSED,
-            # A reattempt beside another failed node requests a pause for when its node ends.
+            # A reattempt beside another failed node requests a pause for the end of its node.
             requested=None,
             requested_reason=None,
             paused_reason=reason,

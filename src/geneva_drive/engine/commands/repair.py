@@ -1,4 +1,4 @@
-"""Decide the repair of a step: reattempt, rewind or pass over it."""
+"""The commands that repair a step: reattempt it, rewind it or pass over it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reattempt(
     if subject.nodes is not None:
         return graph_commands.reattempt(subject, subject.nodes, step, rewind=rewind, verb=verb)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse(f"{verb} a step of")
+        raise subject.refusal(f"{verb} a step of")
     definition = subject.require_definition()
     node = definition.require(step)
     _check_undone(subject, node, verb, f"To go on at a step of your choice, {_RESUME_AT}.")
@@ -75,7 +75,7 @@ def _check_nothing_done_after(
 
 
 def _check_nothing_done_since(subject: CommandedWorkflow, node: Node, verb: str) -> None:
-    """Refuse a step of a document if another was done later: which one follows is not fixed."""
+    """Refuse a document's step if any other was done later: its steps have no fixed order."""
     own = subject.latest(node)
     for one in subject.attempts:
         is_later = own is not None and one.created_at > own.created_at
@@ -90,7 +90,7 @@ def rewind(subject: CommandedWorkflow, step: object, position: LoopPosition | No
     """Move a resumable step to `position` or its start; a paused workflow stays paused."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("rewind a step of")
+        raise subject.refusal("rewind a step of")
     if subject.nodes is not None:
         return graph_commands.rewind(subject, subject.nodes, step, position)
     definition = subject.require_definition()
@@ -114,7 +114,7 @@ def pass_over(subject: CommandedWorkflow, step: object | None, passage: PassedSt
     """Pass over the step that is next or has failed, and continue with the one after it."""
     workflow = subject.workflow
     if workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse(f"{passage.verb} a step of")
+        raise subject.refusal(f"{passage.verb} a step of")
     if subject.nodes is not None:
         return graph_commands.pass_over(subject, subject.nodes, step, passage)
     definition = subject.require_definition()
@@ -142,17 +142,17 @@ def pass_over(subject: CommandedWorkflow, step: object | None, passage: PassedSt
 def _present_step(
     subject: CommandedWorkflow, definition: Definition, step: object | None, verb: str
 ) -> Node:
-    """Return the step that the workflow stands at; refuse any other, and a running one."""
+    """Return the step that is next; refuse another step, and a running one."""
     wanted = None if step is None else definition.require(step)
     if subject.running:
-        raise subject.refuse_running(verb)
+        raise subject.refusal_while_running(verb)
     name = subject.workflow.next_step_name or ""
     present = definition.get(name)
     if present is None:
         raise StepVanished(definition.type, name, definition.step_names)
     if wanted is not None and wanted is not present:
         raise InvalidStateError(
-            f"Cannot {verb} step {definition.name_of(step)!r}: the workflow stands at {name!r}."
+            f"Cannot {verb} step {definition.name_of(step)!r}: the workflow is at step {name!r}."
         )
     return present
 
@@ -160,13 +160,13 @@ def _present_step(
 def _recorded(
     subject: CommandedWorkflow, definition: Definition, node: Node, passage: PassedStep
 ) -> tuple[NewExecution, ...]:
-    """Plan the attempt at a failed step that records the passage."""
+    """Plan the attempts that record that the step was passed over."""
     if passage.is_manual:
-        # At the whole step, also if it was divided: one result stands for all partitions.
+        # One attempt at the whole step, even if it was divided: it has one result.
         whole = subject.plan(definition, node, subject.now)
         return (passage.record(replace(whole, position=carried_over(subject.latest(node)))),)
     if subject.active and not subject.unfinished_partitions(node):
-        return ()  # a scheduled step becomes skipped itself
+        return ()  # the scheduled execution itself is skipped
     return tuple(map(passage.record, subject.plan_attempts(definition, node)))
 
 

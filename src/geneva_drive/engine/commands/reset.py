@@ -1,4 +1,4 @@
-"""Reset a step for another attempt, also one that a lost or hung worker still holds."""
+"""Reset a step for another attempt, even if a lost or hung worker still holds it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, Key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """What an operator asks for."""
+    """The arguments of `reset_for_retry`."""
 
     step: object
     rewind: bool = False
@@ -38,19 +38,19 @@ def reset_for_retry(
     wanted: Reset,
     audit: AuditEntry,
 ) -> list[Applied]:
-    """Make another attempt at a step in the caller's transaction; its failure counts are reset.
+    """Schedule another attempt at a step, without its failure counts, in the caller's transaction.
 
-    A step in progress is taken from its worker as a recovery would take it, so a late result of
-    that worker is dropped. A requested pause or cancel takes effect.
+    A step in progress is taken from its worker as by a recovery, so a late result of that worker is
+    dropped. A requested pause or cancel takes effect.
     """
     store, now = environment.store, environment.clock.now()
     subject = lock_subject(connection, store, workflow_id, now)
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("reset a step of")
+        raise subject.refusal("reset a step of")
     running = running_attempts(subject, wanted.step)
     if running and not wanted.force:
         _refuse_living(connection, environment, running)
-    endings = [_given_up(one, subject.definition, wanted, audit) for one in running]
+    endings = [_lost_run(one, subject.definition, wanted, audit) for one in running]
     taken = commit.apply(connection, store, endings, environment.clock, read_back=True)
 
     def decide(subject: CommandedWorkflow) -> Change:
@@ -64,17 +64,17 @@ def reset_for_retry(
 
 def running_attempts(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
     """Return the attempts at a step, or at partitions of it, that a worker holds."""
-    return [one for one in _standing(subject, step) if one.state is StepState.IN_PROGRESS]
+    return [one for one in _latest_at(subject, step) if one.state is StepState.IN_PROGRESS]
 
 
 def has_failed(subject: CommandedWorkflow, step: object) -> bool:
     """True if a step, or a partition of it, needs another attempt."""
-    return any(one.state in UNDONE_STEP_STATES for one in _standing(subject, step))
+    return any(one.state in UNDONE_STEP_STATES for one in _latest_at(subject, step))
 
 
-def _standing(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
+def _latest_at(subject: CommandedWorkflow, step: object) -> list[ExecutionRecord]:
     """Return the latest attempt at a step, or those at its partitions."""
-    # Of a dynamic workflow, `attempts` are only those that failed.
+    # The `attempts` of a dynamic workflow are only the unsuccessful ones.
     tried = {one.id: one for one in (*subject.attempts, *subject.active)}.values()
     nodes = subject.nodes
     if nodes is not None:
@@ -94,12 +94,12 @@ def _refuse_living(
         if one.worker_id in names:
             raise InvalidStateError(
                 f"Cannot reset step {one.step_name!r}: worker {names[one.worker_id]} is alive and "
-                f"runs it. Wait for its end, or drop its result with force=True in code or "
+                f"runs it. Wait until it ends, or drop its result with force=True in code or "
                 f"--force in the shell."
             )
 
 
-def _given_up(
+def _lost_run(
     record: ExecutionRecord, definition: Definition | None, wanted: Reset, audit: AuditEntry
 ) -> EndedRun:
     why = f"It was reset by {audit.actor} before it ended."

@@ -1,4 +1,4 @@
-"""Decide how a workflow is resumed: where it stands, or at another step."""
+"""The commands `resume`, at the present step, and `resume_at`, at another one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from geneva_drive.storage.schema.records import WorkflowRecord
 
 
 class ContextChanged(Exception):
-    """The context has changed since new values were merged into it; merge them again."""
+    """The context has changed since the caller merged new values into it; merge them again."""
 
     def __init__(self, present: str | None) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ def resume(subject: CommandedWorkflow, merged: MergedContext | None = None) -> C
     # A requested pause has not taken effect yet, and is only withdrawn.
     is_requested = subject.running is not None and workflow.requested is Request.PAUSE
     if not is_requested and workflow.state is not WorkflowState.PAUSED:
-        raise _refuse_waiting(subject) or subject.refuse("resume")
+        raise _external_wait_refusal(subject) or subject.refusal("resume")
     if merged is not None and merged.before != workflow.context:
         raise ContextChanged(workflow.context)
     context = merged.after if merged else None
@@ -74,9 +74,9 @@ def _ready(workflow: WorkflowRecord, **values: str) -> WorkflowMove:
     )
 
 
-def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
-    """Return the refusal to resume what only a person can continue, with the way out."""
-    if not subject.is_resting:
+def _external_wait_refusal(subject: CommandedWorkflow) -> InvalidStateError | None:
+    """Return the error for a workflow that waits for people or events; None for any other."""
+    if not subject.waits_externally:
         return None
     first = subject.active[0]
     wait = wait_of(first)
@@ -100,16 +100,16 @@ def _refuse_waiting(subject: CommandedWorkflow) -> InvalidStateError | None:
 
 
 def resume_at(subject: CommandedWorkflow, step: object) -> Change:
-    """Continue at a given step, before or after the present one."""
+    """Continue a chain at any step, before or after the present one."""
     if subject.workflow.state in ENDED_WORKFLOW_STATES:
-        raise subject.refuse("resume")
+        raise subject.refusal("resume")
     if subject.nodes is not None:
         raise InvalidStateError(
             "Cannot resume a graph at one node: several may be next. To run a failed node again, "
             "use reattempt; to pass over a node, use skip."
         )
     if subject.running:
-        raise subject.refuse(
+        raise subject.refusal(
             "resume", " Pause it, and choose the step when the running one has ended."
         )
     definition = subject.require_definition()

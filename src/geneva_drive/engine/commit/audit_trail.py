@@ -1,4 +1,4 @@
-"""Write what changes record beside states: checkpoints, audit and resume entries, dead letters."""
+"""Write the records of changes: checkpoints, audit entries, resume requests and dead letters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geneva_drive.engine.transitions.change import (
     ExecutionMove,
     ResumeRequest,
 )
-from geneva_drive.engine.transitions.wait_kinds import rests_on, wait_of
+from geneva_drive.engine.transitions.wait_kinds import is_external, wait_of
 from geneva_drive.states import StepState
 from geneva_drive.storage.dialects.kept_writes import KeptWrite
 from geneva_drive.storage.schema.records import WorkflowRecord
@@ -57,10 +57,10 @@ def _append_resume_requests(
 
 
 def _takes_effect(move: ExecutionMove) -> bool:
-    """True if the execution goes on by a decision that was taken while the workflow was held."""
+    """True if the execution is released now, after its decision came while it was held."""
     is_released = move.record.stop is not None and move.stop is None
     is_decided = move.record.state is StepState.SCHEDULED is move.state
-    return is_released and is_decided and rests_on(wait_of(move.record))
+    return is_released and is_decided and is_external(wait_of(move.record))
 
 
 def writes_of(store: Store, change: Change, now: datetime) -> Iterator[KeptWrite]:

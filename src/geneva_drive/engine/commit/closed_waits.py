@@ -1,8 +1,8 @@
-"""Close what executions wait for when they are canceled or skipped.
+"""Close the waits of executions that are canceled or skipped.
 
 A request for approval is written only under its workflow's lock, so it is closed in the transaction
-that gives it up. A child workflow has a lock of its own: it is canceled afterwards, by
-`engine/waits/wait.py`.
+that ends its execution. A child workflow has a lock of its own, so `engine/waits/wait.py` cancels
+it afterwards.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from geneva_drive.states import EventWaitState, Outcome, ResumeTrigger, StepStat
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.storage.store import Store
 
-_GIVEN_UP = "Its execution was canceled or skipped before the workflow continued."
+_CLOSED = "Its execution was canceled or skipped before the workflow continued."
 _PASSED = (Outcome.SKIPPED_BY_OPERATOR, Outcome.RESOLVED_MANUALLY)
 
 
 def close_waits(
     connection: Connection, store: Store, moves: Iterable[ExecutionMove], now: datetime
 ) -> None:
-    """Cancel the requests and the waits for events that no execution waits for any more."""
+    """Cancel the requests and event waits of the moves that cancel or skip an execution."""
     abandoned: dict[Key, Key] = {}
     unheard: dict[Key, Key] = {}
     for move in moves:
         if move.state not in (StepState.CANCELED, StepState.SKIPPED):
             continue
-        # An execution may be canceled by the very commit that would have made it wait.
+        # A requested cancel can take effect in the commit that would make the execution wait.
         wait = move.wait or wait_of(move.record)
         if isinstance(wait, ApprovalWait):
             abandoned[wait.approval_id] = move.record.workflow_id
@@ -43,12 +43,15 @@ def close_waits(
     store.approvals.cancel(connection, list(abandoned), now)
     store.approval_people.release(connection, list(abandoned))
     store.resume_requests.fail(
-        connection, set(abandoned.values()), [str(key) for key in abandoned], _GIVEN_UP
+        connection, set(abandoned.values()), [str(key) for key in abandoned], _CLOSED
     )
 
 
 def close_passed_waits(connection: Connection, store: Store, changes: Iterable[Change]) -> None:
-    """Cancel the waits of failed steps that an operator passes over: a `match` may have failed."""
+    """Cancel the open waits of failed steps that an operator passes over.
+
+    A step whose `match` raised has failed, and its wait is still open.
+    """
     for change in changes:
         names = {new.step_name for new in change.schedule if new.outcome in _PASSED}
         if names:
@@ -66,7 +69,7 @@ def _close_event_waits(connection: Connection, store: Store, unheard: dict[Key, 
             connection,
             set(unheard.values()),
             [str(key) for key in heard],
-            _GIVEN_UP,
+            _CLOSED,
             triggers=(ResumeTrigger.EVENT,),
         )
     store.event_waits.close(connection, list(unheard), EventWaitState.CANCELED)

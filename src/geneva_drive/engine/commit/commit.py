@@ -13,7 +13,7 @@ from geneva_drive.engine.commit.writer import group_by_workflow, write_ended
 from geneva_drive.engine.graphs import successors
 from geneva_drive.engine.graphs.summary import NodeEnd
 from geneva_drive.engine.transitions.change import Change
-from geneva_drive.engine.transitions.decide import decide
+from geneva_drive.engine.transitions.decide import decide, is_in_graph
 from geneva_drive.engine.transitions.partitions import sibling_partitions
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
@@ -28,7 +28,7 @@ def apply(
     chaining: NextClaim | None = None,
     read_back: bool = False,
 ) -> list[Applied | None]:
-    """Write what follows from each ending; the result is None where the claim was lost.
+    """Decide and write the changes after each ending; the result is None where the claim was lost.
 
     `read_back` also reads the scheduled executions, for telemetry.
     """
@@ -47,7 +47,7 @@ class _Round:
     """Endings that are decided and written together.
 
     The ended nodes of a graph are decided together. A round takes only one ending of any other
-    workflow: if several of its partitions ended, each must see what the one before it wrote.
+    workflow: if several partitions ended, each must see the change of the one before it.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class _Round:
         self._endings = endings
         self._workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
         self._executions = self._lock_executions()
-        # Read after locking, so that it is not earlier than a time that the last holder wrote.
+        # Read after locking, so that it is not before a time that the last holder wrote.
         self._now = clock.now()
         self.postponed: list[int] = []
 
     def _lock_executions(self) -> dict[Key, ExecutionRecord]:
-        """Lock the executions, and read what may have changed since their claim.
+        """Lock the executions, and read the columns that may have changed since their claim.
 
-        In most rows, only the claim token and the stop request can have changed. Checkpoints also
-        write to the row of a loop, so that row is read whole.
+        In most rows, only the claim token and the stop request can have changed. The row of a loop
+        is read whole, because checkpoints write to it too.
         """
         store, connection = self._store, self._connection
         seen = {
@@ -82,7 +82,7 @@ class _Round:
         return found
 
     def write(self, chaining: NextClaim | None, *, read_back: bool) -> list[Applied | None]:
-        """Write the round; the result is None where the claim was lost or the ending postponed."""
+        """Write the round; the result is None for a lost claim and a postponed ending."""
         groups = self._groups()
         divided = {key for key, indexes in groups.items() if self._is_partition(indexes[0])}
         partitions = group_by_workflow(
@@ -102,7 +102,7 @@ class _Round:
         return results
 
     def _groups(self) -> dict[Key, list[int]]:
-        """Group endings by workflow; drop lost claims, and postpone what the next round takes."""
+        """Group endings by workflow; drop lost claims, and postpone endings to the next round."""
         groups: dict[Key, list[int]] = {}
         for index, ending in enumerate(self._endings):
             if not self._is_held(ending):
@@ -125,7 +125,7 @@ class _Round:
 
     def _is_in_graph(self, index: int) -> bool:
         ending = self._endings[index]
-        return successors.is_in_graph(
+        return is_in_graph(
             self._workflows[ending.workflow_id],
             self._executions[ending.execution_id],
             ending.definition,

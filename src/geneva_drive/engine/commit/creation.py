@@ -1,4 +1,4 @@
-"""Start workflows: one transaction inserts the workflow and its first executions."""
+"""Create workflows: one transaction inserts the workflow and its first executions."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class NewWorkflow:
     context: str | None
     queue: str | None
     priority: int | None
-    wait: timedelta | datetime | None  # before the first step, or until a moment
-    not_before: datetime | None = None  # from when its first wait counts, if that is later
+    wait: timedelta | datetime | None  # before the first step, as a duration or a time
+    not_before: datetime | None = None  # the first wait counts from then, if that is later
     idempotency_key: str | None
     started_by: str | None = None  # the actor of `create`
     graph: StoredGraph | None = None  # of a dynamic workflow
     template: str | None = None
     parent_execution_id: Key | None = None
     is_detached: bool = False
-    lifetime: timedelta | None = None  # after which it is canceled; None: as its document says
+    lifetime: timedelta | None = None  # until it is canceled; None: that of its document
     reads_back: bool = True  # telemetry wants the scheduled executions
 
 
@@ -62,7 +62,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The idempotency key belongs to a workflow that exists."""
+    """A workflow with the same idempotency key exists already."""
 
     workflow: WorkflowRecord
 
@@ -74,15 +74,15 @@ class CreationRefused:
     workflow: WorkflowRecord
 
 
-Answer = Created | Existing | CreationRefused
+CreationResult = Created | Existing | CreationRefused
 
 
-def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer:
+def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> CreationResult:
     """Create a workflow in a transaction of its own, in as few round trips as possible.
 
-    A database that can sends the hint to workers in the same statement.
+    The same statement sends the hint to workers, if the database can do that.
     """
-    workflow, executions = _planned(new, now)
+    workflow, executions = _plan(new, now)
     if new.graph is not None or len(executions) > 1:
         answer = store.write(lambda connection: create(connection, store, new, now))
         hints.send()
@@ -102,25 +102,25 @@ def start(store: Store, new: NewWorkflow, now: datetime, hints: Hints) -> Answer
         found = store.read(lambda connection: _find(connection, store, new))
         if found is not None:
             return found
-        # The workflow that was in the way has ended meanwhile.
+        # The conflicting workflow has ended meanwhile.
     answer = store.write(lambda connection: create(connection, store, new, now))
     hints.send()
     return answer
 
 
-def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Answer:
+def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> CreationResult:
     """Create a workflow in the caller's transaction, which stays usable after a refusal."""
     for remaining in reversed(range(_MAX_TRIES)):
         found = _find(connection, store, new)
         if found is not None:
             return found
         try:
-            # Two callers may both find nothing above; the unique index lets one of them in.
+            # Two callers may both find nothing above; the unique index admits one of them.
             with connection.begin_nested():
                 return _insert(connection, store, new, now)
         except IntegrityError:
             # Under REPEATABLE READ the caller's snapshot does not show the conflicting row.
-            found = _find(connection, store, new) or _find_apart(store, new)
+            found = _find(connection, store, new) or _find_on_own_connection(store, new)
             if found is not None:
                 return found
             if remaining == 0:
@@ -128,7 +128,7 @@ def create(connection: Connection, store: Store, new: NewWorkflow, now: datetime
     raise AssertionError("the last try returns or raises")
 
 
-def _find_apart(store: Store, new: NewWorkflow) -> Existing | CreationRefused | None:
+def _find_on_own_connection(store: Store, new: NewWorkflow) -> Existing | CreationRefused | None:
     with store.database.engine.connect() as apart:
         return _find(apart, store, new)
 
@@ -151,7 +151,7 @@ def _find(
 
 
 def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetime) -> Created:
-    workflow, executions = _planned(new, now)
+    workflow, executions = _plan(new, now)
     workflow_id = store.workflows.insert(connection, workflow)
     if new.graph is not None:
         store.graphs.insert(
@@ -167,7 +167,7 @@ def _insert(connection: Connection, store: Store, new: NewWorkflow, now: datetim
     return Created(_workflow_record(workflow, workflow_id), firsts)
 
 
-def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
+def _plan(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     """Return the columns of the workflow and of its first executions."""
     is_over = not (new.definition.step_names if new.graph is None else new.graph.nodes)
     is_chain = new.graph is None and not new.definition.is_graph
@@ -191,7 +191,7 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
         "parent_execution_id": new.parent_execution_id,
         "is_detached": new.is_detached,
         "started_by": new.started_by,
-        **_of_document(new, now),
+        **_document_columns(new, now),
     }
     record = _workflow_record(workflow, None)
     executions = []
@@ -204,8 +204,8 @@ def _planned(new: NewWorkflow, now: datetime) -> tuple[Columns, list[Columns]]:
     return workflow, executions
 
 
-def _of_document(new: NewWorkflow, now: datetime) -> Columns:
-    """Return the columns that other workflows leave empty."""
+def _document_columns(new: NewWorkflow, now: datetime) -> Columns:
+    """Return the columns that only a document's workflow has, and its expiry."""
     definition, columns = new.definition, {}
     if definition.is_document:
         columns = {

@@ -1,4 +1,4 @@
-"""Write dead letters: workflows that need an operator, each with a snapshot of how it stood."""
+"""Write dead letters: workflows that need an operator, each with a snapshot of its state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.store import Store
 
 _MOST_NODES = 100  # a dynamic workflow may have 100,000
-_LONGEST_MESSAGE = 2000  # characters; the execution has all of it
+_LONGEST_MESSAGE = 2000  # characters; the execution keeps the whole message
 
 
 def report(
@@ -27,9 +27,9 @@ def report(
     *,
     notes: str | None = None,
 ) -> None:
-    """Add an entry for a locked workflow, after the change that led to it was written.
+    """Add a dead letter for a locked workflow, once the change that led to it is written.
 
-    An entry that is pending is updated instead.
+    If the workflow has a pending one, that is updated instead.
     """
     store.dead_letters.add(
         connection,
@@ -48,15 +48,18 @@ def report(
 def _snapshot(
     connection: Connection, store: Store, workflow_id: Key, step_name: str | None
 ) -> dict[str, Any]:
-    """Return how the unfinished nodes stand, and the error, checkpoint and worker of the worst."""
+    """Return the states of unfinished nodes, and the error, checkpoint and worker of one of them.
+
+    That one is the node of `step_name`, or else the most urgent one.
+    """
     nodes = store.attempts.unfinished(connection, workflow_id, _MOST_NODES)
     chosen = next((one for one in nodes if one.step_name == step_name), nodes[0] if nodes else None)
-    worst = None if chosen is None else store.executions.get(connection, chosen.execution_id)
+    shown = None if chosen is None else store.executions.get(connection, chosen.execution_id)
     return {
         "nodes": {one.node_id: one.state for one in nodes},
-        "error": None if worst is None else _last_error(connection, store, worst),
-        "checkpoint": None if worst is None else _checkpoint(worst),
-        "worker": None if worst is None else worst.worker_id,
+        "error": None if shown is None else _last_error(connection, store, shown),
+        "checkpoint": None if shown is None else _checkpoint(shown),
+        "worker": None if shown is None else shown.worker_id,
     }
 
 
@@ -81,7 +84,7 @@ def _checkpoint(execution: ExecutionRecord) -> dict[str, Any] | None:
     if not is_loop or wait_of(execution) is not None:
         return None
     return {
-        # Typed JSON as it is stored: the reader may lack the types of the cursor.
+        # Typed JSON as it is stored: readers may lack the cursor's classes.
         "cursor": None if execution.cursor is None else json.loads(execution.cursor),
         "completed_iterations": execution.completed_iterations,
         "item_errors": execution.item_errors,

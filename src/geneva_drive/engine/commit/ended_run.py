@@ -1,4 +1,4 @@
-"""`EndedRun`, which goes into a commit, and `Applied`, which comes out of it."""
+"""`EndedRun`, the input of a commit, and `Applied`, its result."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class EndedRun:
     definition: Definition | None
     outcome: StepOutcome
     may_chain: bool = False
-    position: LoopPosition | None = None  # where the loop of a resumable step stands
-    # The count that the row must still have, if a loop's items commit with its cursor.
+    position: LoopPosition | None = None  # how far the loop of a resumable step has come
+    # The count that the row must still have, if the items of a loop commit with its cursor.
     saved_iterations: int | None = None
     stored: GraphNodeRecord | None = None  # its node, if the graph is stored
     # The rows as of the claim; None if another worker claimed it.
@@ -51,7 +51,7 @@ class EndedRun:
 
 @value
 class Applied:
-    """A change that was written, with the rows that it inserted."""
+    """A written change, with the executions that it inserted."""
 
     change: Change
     workflow: WorkflowRecord
@@ -64,7 +64,7 @@ class Applied:
 
     @property
     def leaves_something_due(self) -> bool:
-        """True if some worker may find something to claim."""
+        """True if the change leaves an execution that a worker may claim now."""
         for move in self.change.executions:
             if move.claimable:
                 return True
@@ -74,7 +74,7 @@ class Applied:
         return unclaimed > 0
 
     def followed_by(self, later: Applied) -> Applied:
-        """Return both as one: a second change of the same workflow, in the same transaction."""
+        """Return this change combined with a later one of the same workflow and transaction."""
         change = replace(
             self.change,
             workflow=later.change.workflow,
@@ -90,10 +90,10 @@ class Applied:
         )
 
     def split(self, count: int) -> list[Applied]:
-        """Return one part for each of `count` endings that were decided together.
+        """Return one part for each of the `count` endings that were decided together.
 
-        The first part has the change. Each part has at most one of the chained executions, so
-        that every thread that ended one goes on with another.
+        The first part has the change. Each part has at most one chained execution, so that each
+        thread continues with its own.
         """
         if count == 1:
             return [self]
@@ -115,8 +115,8 @@ class Applied:
         return None
 
     def node_of(self, chained: ExecutionRecord) -> GraphNodeRecord | None:
-        """Return the stored node of a chained execution, if it was read along."""
+        """Return the stored node of a chained execution, if it was read with the change."""
         for new in self.change.schedule:
-            if new.node == chained.node_id:
+            if new.node_id == chained.node_id:
                 return new.stored
         return None

@@ -1,4 +1,4 @@
-"""NextClaim: insert the next execution already claimed by the worker that ended the last one."""
+"""Chaining: insert the next execution already claimed by the worker that ended the last one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from geneva_drive.value_class import value
 
 @dataclass(frozen=True, slots=True)
 class ChainGate:
-    """Admits new executions of one transaction to chaining."""
+    """Chooses which new executions of one transaction are chained."""
 
     chaining: NextClaim
-    remaining: Counter[Key]  # per workflow: one for each of its executions that ended
-    top_priority: int | None  # of what other workers could claim now
+    remaining: Counter[Key]  # per workflow: as many as its executions that ended
+    top_priority: int | None  # among all executions that could be claimed now
 
     def admits(self, workflow_id: Key, new: NewExecution, now: datetime) -> bool:
         is_admitted = (
@@ -55,7 +55,7 @@ class NextClaim:
     limited_queues: Collection[str] = ()
 
     def admits(self, new: NewExecution, now: datetime) -> bool:
-        """True if the worker may claim this execution, apart from the priority of others."""
+        """True if the worker may claim this execution, whatever the priority of others is."""
         return (
             new.state is StepState.SCHEDULED
             and new.stop is None

@@ -1,4 +1,4 @@
-"""The fast path for plain completions of dynamic nodes: those of a workflow are one change."""
+"""The fast path for plain completions of dynamic nodes: one change for each workflow."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def complete(
     clock: Clock,
     chaining: NextClaim | None,
 ) -> dict[Key, Applied]:
-    """Write plain endings; return what was written, by execution id.
+    """Write plain endings; return the written changes by execution id.
 
-    An ending that is missing from the answer was not written: its workflow has a request, or has
-    not started. If a claim was lost, `ChangedUnderLock` is raised and the caller must roll back.
-    In both cases the caller gives the endings to the general path.
+    An ending is missing from the result if its workflow has a request or has not started. If a
+    claim was lost, `ChangedUnderLock` is raised and the caller must roll back. In both cases the
+    caller passes the endings to the general path.
     """
     workflows = store.workflows.lock(connection, [one.workflow_id for one in endings])
-    # Read after locking, so that it is not earlier than a time that the last holder wrote.
+    # Read after locking, so that it is not before a time that the last holder wrote.
     now = clock.now()
     by_workflow: dict[Key, list[EndedRun]] = defaultdict(list)
     for one in endings:
-        if one.workflow_id in workflows and _goes_on(workflows[one.workflow_id]):
+        if one.workflow_id in workflows and _may_continue(workflows[one.workflow_id]):
             by_workflow[one.workflow_id].append(one)
     if not by_workflow:
         return {}
@@ -68,7 +68,7 @@ def complete(
     }
 
 
-def _goes_on(workflow: WorkflowRecord) -> bool:
+def _may_continue(workflow: WorkflowRecord) -> bool:
     is_free = workflow.state is WorkflowState.READY and workflow.requested is None
     return is_free and workflow.started_at is not None
 

@@ -13,9 +13,8 @@ from geneva_drive.engine.commit.rows import (
     new_execution_values,
     workflow_values,
 )
-from geneva_drive.engine.graphs.successors import is_in_graph
 from geneva_drive.engine.transitions.change import Change, NewExecution
-from geneva_drive.engine.transitions.decide import decide
+from geneva_drive.engine.transitions.decide import decide, is_in_graph
 from geneva_drive.engine.transitions.outcome import (
     AfterDecision,
     Decided,
@@ -36,10 +35,10 @@ from geneva_drive.storage.store import Store
 
 
 def is_plain(ending: EndedRun) -> bool:
-    """True if the ending is a success of a chain's step that writes nothing but its row."""
+    """True if a chain's step succeeded and writes nothing but its execution's row."""
     return (
         ending.seen is not None
-        and _passes(ending.outcome)
+        and _only_advances(ending.outcome)
         and ending.position is None
         and ending.seen[1].share is None
         and ending.seen[0].requested is None
@@ -47,7 +46,7 @@ def is_plain(ending: EndedRun) -> bool:
     )
 
 
-def _passes(outcome: StepOutcome) -> bool:
+def _only_advances(outcome: StepOutcome) -> bool:
     """True if the next step simply follows: after a plain return, or a decision to continue."""
     if isinstance(outcome, Returned):
         return outcome.result is None
@@ -56,18 +55,18 @@ def _passes(outcome: StepOutcome) -> bool:
     return (
         isinstance(outcome, Decided)
         and outcome.then is AfterDecision.CONTINUE
-        and outcome.result is not None  # written together with an outcome of its own
+        and outcome.result is not None  # an outcome other than `success` needs a result
     )
 
 
 def complete(
     store: Store, endings: Sequence[EndedRun], now: datetime, chaining: NextClaim | None
 ) -> dict[Key, Applied]:
-    """Write plain endings; return what was written, by execution id.
+    """Write plain endings; return the written changes by execution id.
 
-    An ending that is missing from the answer was not written: its claim was lost, or a pause or
-    cancel was requested. The caller gives it to the general path. Everything is decided before
-    the transaction begins, so that the database's locks are held only for the write.
+    An ending is missing from the result if its claim was lost, or if a pause or cancel was
+    requested; the caller passes it to the general path. Everything is decided before the
+    transaction begins, so that the database's locks are held only for the write.
     """
     decided = {ending.execution_id: _decide(ending, now) for ending in endings}
     completions = [
@@ -84,7 +83,7 @@ def complete(
 
 
 def _decide(ending: EndedRun, now: datetime) -> Change:
-    assert ending.seen is not None, "is_plain() was asked"
+    assert ending.seen is not None, "only plain endings are completed here"
     workflow, execution = ending.seen
     return decide(ending.definition, workflow, execution, ending.outcome, now)
 
@@ -92,7 +91,7 @@ def _decide(ending: EndedRun, now: datetime) -> Change:
 def _completion(
     ending: EndedRun, change: Change, now: datetime, chaining: NextClaim | None
 ) -> Completion:
-    assert ending.seen is not None, "is_plain() was asked"
+    assert ending.seen is not None, "only plain endings are completed here"
     workflow, execution = ending.seen
     outcome, result = Outcome.SUCCESS, None
     if isinstance(ending.outcome, Decided | Routed):
@@ -137,11 +136,11 @@ def _claimant(chaining: NextClaim | None) -> Claimant | None:
 
 def _applied(change: Change, completed: Completed, batch: CompletionBatch) -> Applied:
     workflow = change.record._replace(**workflow_values(change, batch.now))
-    scheduled = [_written(change, new, completed, batch) for new in change.schedule]
+    scheduled = [_inserted_record(change, new, completed, batch) for new in change.schedule]
     return Applied(change=change, workflow=workflow, scheduled=scheduled)
 
 
-def _written(
+def _inserted_record(
     change: Change, new: NewExecution, completed: Completed, batch: CompletionBatch
 ) -> ExecutionRecord:
     """Return the new row without reading it back."""

@@ -1,4 +1,4 @@
-"""The columns that changes write."""
+"""Convert changes into the columns that they write."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from geneva_drive.engine.transitions.wait_kinds import (
     EventWait,
     MomentWait,
     Wait,
-    rests_on,
+    is_external,
     wait_of,
 )
 from geneva_drive.serialization import typed_json
 from geneva_drive.states import Interruption, Outcome, StepState, WorkflowState
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 
-# Reasons of rows of `checkpoints`, beside interruptions and outcomes.
+# Reasons in rows of `checkpoints`, besides interruptions and outcomes.
 SKIPPED_ITEM = "item_error"
 YIELD = "yield"  # of a batch worker
 CHECKPOINT = "checkpoint"  # of a batch worker's loop
-_AT: dict[str, Any] = {"item": None}
+_NO_ITEM: dict[str, Any] = {"item": None}
 
 _ENDS = {StepState.COMPLETED, StepState.FAILED, StepState.SKIPPED, StepState.CANCELED}
 
@@ -85,7 +85,7 @@ def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
     if move.scheduled_for is not None:
         values["scheduled_for"] = move.scheduled_for
     if move.interrupted_by is not None:
-        values["metadata"] = _interrupted(move.record, move.interrupted_by)
+        values["metadata"] = _interruption_metadata(move.record, move.interrupted_by)
     if move.position is not None:
         values |= position_values(move.position)
         if move.outcome is Outcome.SUCCESS and not move.record.is_worker:
@@ -93,7 +93,7 @@ def _iteration_values(move: ExecutionMove) -> dict[str, Any]:
     return values
 
 
-def _interrupted(record: ExecutionRecord, by: Interruption) -> str:
+def _interruption_metadata(record: ExecutionRecord, by: Interruption) -> str:
     return typed_json.dump({**(typed_json.load(record.metadata) or {}), "interrupted_by": by.value})
 
 
@@ -107,12 +107,12 @@ def position_values(position: LoopPosition) -> dict[str, Any]:
 
 
 def checkpoint_values(move: ExecutionMove, now: datetime) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `checkpoints` for a loop: one per skipped item, one for where it ended."""
+    """Yield a loop's rows of `checkpoints`: one per skipped item, and one for its last position."""
     if move.position is None:
         return
     yield from skipped_values(move.record, move.position.skipped)
     yield {
-        **_AT,
+        **_NO_ITEM,
         "workflow_id": move.record.workflow_id,
         "execution_id": move.record.id,
         "cursor": move.position.cursor,
@@ -155,7 +155,7 @@ def workflow_values(change: Change, now: datetime) -> dict[str, Any]:
     started = [
         move.record.started_at
         for move in change.executions
-        # An execution that is put back was claimed, but has not started.
+        # An execution that is scheduled again was claimed, but has not started.
         if move.record.started_at and move.state is not StepState.SCHEDULED
     ]
     if record.started_at is None and started:
@@ -183,19 +183,19 @@ def _opened_waits(moves: Sequence[ExecutionMove]) -> int:
     opened = 0
     for move in moves:
         if move.state is StepState.WAITING and move.record.state is not StepState.WAITING:
-            opened += rests_on(move.wait)
+            opened += is_external(move.wait)
         elif move.record.state is StepState.WAITING and move.state is not StepState.WAITING:
-            opened -= rests_on(wait_of(move.record))
+            opened -= is_external(wait_of(move.record))
     return opened
 
 
 def new_execution_values(
     workflow: WorkflowRecord, new: NewExecution, attempt: int, now: datetime
 ) -> dict[str, Any]:
-    """Return the columns of a new row, which is claimable at once if it is due.
+    """Return the columns of a new execution, which is claimable at once if it is due.
 
-    This is the one list of a follow-up execution's columns: `writer` inserts them as they are, the
-    fast paths make records of them.
+    This is the only list of these columns: `writer` inserts them, and the fast paths turn them
+    into records.
     """
     may_run = new.state is StepState.SCHEDULED and new.stop is None
     is_due = new.scheduled_for <= now
@@ -204,7 +204,7 @@ def new_execution_values(
         "type": workflow.type if new.lane is None else new.lane,
         "signature": new.signature,
         "step_name": new.step_name,
-        "node_id": new.node,
+        "node_id": new.node_id,
         "slot": new.slot,
         "attempt_number": attempt,
         "state": new.state,
@@ -230,9 +230,9 @@ def new_execution_values(
 
 
 def execution_record(execution_id: Key, values: Mapping[str, Any]) -> ExecutionRecord:
-    """Return a row that was inserted with `values` as if it had been read back."""
+    """Return the record of a row that was inserted with `values`, without reading it."""
     columns = {**values, "id": execution_id}
-    del columns["wakes_at"]  # the one column of a new row that records leave out
+    del columns["wakes_at"]  # the only one of these columns that records do not have
     return ExecutionRecord(**columns)
 
 

@@ -1,4 +1,4 @@
-"""The telemetry events of what was committed."""
+"""Make the telemetry events of committed changes."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from geneva_drive.telemetry import (
 
 
 def events_of(applied: Iterable[Applied], now: datetime) -> Iterator[TelemetryEvent]:
-    """Yield an event for each changed state: a workflow's executions first, then the workflow."""
+    """Yield an event for each changed state: first of a workflow's executions, then its own."""
     for one in applied:
         for move in one.change.executions:
             if move.state is not move.record.state:
-                yield _moved(one.workflow, move, now)
+                yield _execution_moved(one.workflow, move, now)
         for execution in one.passed_over:
             yield scheduled(one.workflow, execution, now)
         for execution in one.scheduled:
@@ -73,7 +73,7 @@ def approval_changed(
     by: str | None = None,
     to: str | None = None,
 ) -> TelemetryEvent:
-    """Return the event of a request as it is after the change."""
+    """Return the event of a request for approval after its change."""
     is_new = action is ApprovalAction.REQUESTED
     return ApprovalChanged(
         **_about(workflow, now),
@@ -156,7 +156,7 @@ def yielded(
     )
 
 
-def arrived(
+def ended_loops(
     applied: Iterable[Applied],
 ) -> Iterator[tuple[WorkflowRecord, ExecutionRecord, IterationProgress]]:
     """Yield the loops that ended since their last progress event."""
@@ -179,7 +179,7 @@ def scheduled(
 
 
 def claimed(workflow: WorkflowRecord, execution: ExecutionRecord, now: datetime) -> TelemetryEvent:
-    # A row with an earlier start was suspended.
+    # A row that started earlier was suspended.
     was_begun = execution.started_at is not None and execution.started_at < now
     former = StepState.SUSPENDED if was_begun and execution.metadata else StepState.SCHEDULED
     return _step_changed(workflow, execution, former, now)
@@ -201,7 +201,9 @@ def _step_changed(
     )
 
 
-def _moved(workflow: WorkflowRecord, move: ExecutionMove, now: datetime) -> TelemetryEvent:
+def _execution_moved(
+    workflow: WorkflowRecord, move: ExecutionMove, now: datetime
+) -> TelemetryEvent:
     return StepChanged(
         **_about(workflow, now),
         execution_id=move.record.id,
@@ -259,5 +261,5 @@ def _cause(one: Applied) -> ExecutionMove | None:
     by = one.change.workflow.paused_step_name
     if by is None or one.workflow.state is not WorkflowState.PAUSED:
         return moves[-1] if moves else None
-    # In a graph, the pause only waited for the execution that ended last.
+    # In a graph, the pause waited for the execution that ended last, which did not cause it.
     return next((move for move in reversed(moves) if move.record.step_name == by), None)

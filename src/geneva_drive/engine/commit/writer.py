@@ -1,4 +1,4 @@
-"""Write changes of locked workflows: one guarded statement for each set of equal rows."""
+"""Write changes of locked workflows: one guarded statement for all rows with equal values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_ended(
     *,
     read_back: bool = False,
 ) -> list[list[Applied]]:
-    """Write decided changes; return, for each, one `Applied` per ending that led to it."""
+    """Write decided changes; for each, return one `Applied` per ending that it combines."""
     changes = [change for change, _ in decided]
     chainable = Counter(one.workflow_id for _, ended in decided for one in ended if one.may_chain)
     is_any_new = any(change.schedule for change in changes)
@@ -107,9 +107,9 @@ def write_together(
     beside: Sequence[KeptWrite] = (),
     notice: Notice | None = None,
 ) -> Applied:
-    """Write a change that schedules and ends nothing, with other writes, in few round trips.
+    """Write a change that inserts and ends no execution, with other writes, in few round trips.
 
-    Each write of `beside` must find one row, which the caller has read under the same lock. The
+    Each write in `beside` must find one row, which the caller has read under the same lock. The
     notice is sent with the commit if an execution becomes due.
     """
     _check_moves([change])
@@ -146,7 +146,7 @@ def _read_scheduled(
     read_back: bool,
 ) -> list[ExecutionRecord]:
     """Read the inserted executions: all active ones, or only those inserted already claimed."""
-    planned = {(change.record.id, new.node) for change in changes for new in change.schedule}
+    planned = {(change.record.id, new.node_id) for change in changes for new in change.schedule}
     if read_back:
         active = [
             one
@@ -167,10 +167,10 @@ def _read_passed_over(
     connection: Connection, store: Store, changes: Sequence[Change]
 ) -> list[ExecutionRecord]:
     nodes = [
-        (change.record.id, new.node)
+        (change.record.id, new.node_id)
         for change in changes
         for new in change.schedule
-        # Workers that wait for their turn become known when they are scheduled.
+        # Pending workers of a batch are reported once they are scheduled.
         if new.state not in (StepState.SCHEDULED, StepState.PENDING)
     ]
     return store.attempts.latest(connection, nodes) if nodes else []
@@ -235,12 +235,12 @@ def _insert_executions(
     planned = [(change.record, new) for change in changes for new in change.schedule]
     if not planned:
         return False
-    nodes = [(record.id, new.node) for record, new in planned if new.attempt is None]
+    nodes = [(record.id, new.node_id) for record, new in planned if new.attempt is None]
     attempts = store.attempts.last_numbers(connection, nodes) if nodes else {}
     rows = []
     any_claimed = False
     for record, new in planned:
-        attempt = new.attempt or attempts.get((record.id, new.node), 0) + 1
+        attempt = new.attempt or attempts.get((record.id, new.node_id), 0) + 1
         row = new_execution_values(record, new, attempt, now)
         row |= position_values(new.position or AT_THE_START)
         # Partitions and workers of a batch are never chained: any free worker may take one.

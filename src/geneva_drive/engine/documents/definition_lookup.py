@@ -1,4 +1,4 @@
-"""Look up definitions: of classes by their type, of documents by type and signature.
+"""Look up definitions: those of classes by type, those of documents by type and signature.
 
 A deployed document never changes, so its compiled form is cached for the whole process. The
 modules that compile documents are imported when the first one is read.
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BRANCH = "/"  # between the name of a document and the first step of a branch
-_MOST_KEPT = 4096
+_MAX_CACHED = 4096
 _SIGNATURE_LENGTH = 16  # as for classes
 
-_kept: OrderedDict[tuple[str, str], Definition] = OrderedDict()
-_keeping = Lock()
+_cache: OrderedDict[tuple[str, str], Definition] = OrderedDict()
+_cache_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,16 @@ class StoredText:
         return cls(text, hashlib.sha256(text.encode()).hexdigest())
 
 
-def kept(record: WorkflowRecord) -> Definition | None:
+def cached(record: WorkflowRecord) -> Definition | None:
     """Return the definition of a workflow, if this process has it already."""
     if record.definition_signature is None:
         return registry.definition_for(record.type)
-    return _kept.get((record.type, record.definition_signature))
+    return _cache.get((record.type, record.definition_signature))
 
 
 def definition_of(store: Store, record: WorkflowRecord) -> Definition | None:
     """Return the definition of a workflow; None if neither process nor database has it."""
-    found = kept(record)
+    found = cached(record)
     if found is not None or record.definition_signature is None:
         return found
     return store.read(lambda connection: read_definition(connection, store, record))
@@ -73,8 +73,8 @@ def definition_of(store: Store, record: WorkflowRecord) -> Definition | None:
 def read_definition(
     connection: Connection, store: Store, record: WorkflowRecord
 ) -> Definition | None:
-    """Return a workflow's definition; a document is read through this connection."""
-    found = kept(record)
+    """Return a workflow's definition; read a document through `connection`."""
+    found = cached(record)
     signature = record.definition_signature
     if found is not None or signature is None:
         return found
@@ -90,11 +90,11 @@ def require_definition(store: Store, record: WorkflowRecord) -> Definition:
     return definition
 
 
-def startable(store: Store, name: str, version: str | None = None) -> Definition:
-    """Return the definition for new workflows of this name: of a class or a document.
+def require_startable(store: Store, name: str, version: str | None = None) -> Definition:
+    """Return the definition of the class or document that starts workflows under this name.
 
-    Without `version`, a document means its current one. Raises an `InvalidStateError` if that
-    document is disabled.
+    Without `version`, that is the current version of a document. Raises an `InvalidStateError` if
+    the document is disabled.
     """
     known = None if name in RESERVED_TYPES or version is not None else registry.definition_for(name)
     if known is not None:
@@ -119,9 +119,9 @@ def startable(store: Store, name: str, version: str | None = None) -> Definition
 
 
 def compiled(stored: DefinitionRecord, type_name: str | None = None) -> Definition | None:
-    """Return the definition of a stored document, or of a branch; None if it cannot be read."""
+    """Return the definition of a stored document or one of its branches; None if unreadable."""
     key = type_name or stored.name, stored.signature
-    found = _kept.get(key)
+    found = _cache.get(key)
     if found is not None:
         return found
     from pydantic import ValidationError
@@ -136,7 +136,7 @@ def compiled(stored: DefinitionRecord, type_name: str | None = None) -> Definiti
             *(stored.version, stored.name, error),
         )
         return None
-    return _keep(document, stored.signature, key[0])
+    return _compile_cached(document, stored.signature, key[0])
 
 
 def branch_of(definition: DocumentDefinition, first_step: str) -> Definition:
@@ -144,16 +144,16 @@ def branch_of(definition: DocumentDefinition, first_step: str) -> Definition:
     from geneva_drive.declarative.runtime.compiler import branch_type
 
     type_name = branch_type(definition.document, first_step)
-    found = _kept.get((type_name, definition.signature))
-    return found or _keep(definition.document, definition.signature, type_name)
+    found = _cache.get((type_name, definition.signature))
+    return found or _compile_cached(definition.document, definition.signature, type_name)
 
 
-def _keep(document: Document, signature: str, type_name: str) -> Definition:
+def _compile_cached(document: Document, signature: str, type_name: str) -> Definition:
     from geneva_drive.declarative.runtime.compiler import compile_document
 
     definition = compile_document(document, signature, type_name)
-    with _keeping:
-        _kept[type_name, signature] = definition
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
+    with _cache_lock:
+        _cache[type_name, signature] = definition
+        while len(_cache) > _MAX_CACHED:
+            _cache.popitem(last=False)
     return definition

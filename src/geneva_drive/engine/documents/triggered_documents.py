@@ -13,7 +13,7 @@ class TriggeredDocuments:
     """Names of the documents that events and schedules start, refreshed by housekeeping.
 
     A document that another process deployed is known after the next round of housekeeping. No
-    event or run is lost meanwhile: both are stored with their document's name.
+    event or run is lost until then: both are stored with the document's name.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""From a claim, through user code, to an outcome.
+"""Run claimed executions, and commit their outcomes.
 
 Start with `executor`: it checks conditions and limits, then runs the body (`step_run`, `bodies`).
-A step with `transaction=True` runs in its own transaction (`transactional_step`,
-`transactional_loop`). `reaction` turns an exception into an outcome; `group_commit` commits the
-outcomes of many executions.
+`transactions` runs steps with `transaction=True`, whose writes commit with their outcome.
+`exception_outcome` turns an exception into an outcome, and `group_commit` commits the outcomes of
+many executions.
 """

@@ -1,4 +1,4 @@
-"""What each kind of node runs: a method, a job or a child workflow; and the loop around it."""
+"""Call a node's body: a method, a job or a child workflow; and open the loop around it."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def call(
         case AggregateStep(function=function):
             return function(instance, results_for(environment, execution, node), *arguments)
         case MapStep() | ChildMap() if not execution.is_worker:
-            return _items(node, instance)
+            return _map_items(node, instance)
         case MapStep(function=function):
-            return function(instance, _item(execution), *arguments)
+            return function(instance, _item_of(execution), *arguments)
         case BranchStep(step=step):
             return _branch(environment, execution, definition, step, instance)
         case Step(function=function):
@@ -74,7 +74,7 @@ def _call_job(
     instance: Workflow[Any, Any],
     arguments: tuple[Any, ...],
 ) -> Any:
-    """Call a node's job; those of a batch get their ranges or results beside the node's args."""
+    """Call a node's job; in a batch, the range or the results are added to the node's args."""
     job, args = node.job, node.job_args
     assert job is not None, "it is a task that calls one"
     passed: dict[str, Any] = {}
@@ -103,7 +103,7 @@ def _branch(
     step: Any,
     instance: Workflow[Any, Any],
 ) -> Any:
-    """Start or await the branches of a document's step; once they have ended, return its end."""
+    """Start or await the branches of a document's step; return its end once they have ended."""
     from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
     from geneva_drive.declarative.runtime.step_end import Prepared
     from geneva_drive.declarative.steps import ParallelStep
@@ -117,22 +117,22 @@ def _branch(
     return ended
 
 
-def _items(node: Node, instance: Workflow[Any, Any]) -> Any:
-    """Return what a map goes over: the kept result of a step, or what its callable returns."""
+def _map_items(node: Node, instance: Workflow[Any, Any]) -> Any:
+    """Return the items of a map: the kept result of a step, or the result of its callable."""
     if node.items_from is not None:
         return instance.result_of(node.items_from)
     return node.items.call(instance)
 
 
-def _item(execution: ExecutionRecord) -> Any:
+def _item_of(execution: ExecutionRecord) -> Any:
     return typed_json.load(BatchWorker.of(execution).item)
 
 
 def _for_item(child: Child, execution: ExecutionRecord) -> Child:
-    """Return the child of a node; in a map, its hero and context may be callables of the item."""
+    """Return a node's child; in a map, callables for its hero and context get the item too."""
     if not execution.is_worker:
         return child
-    item = _item(execution)
+    item = _item_of(execution)
     hero, context = child.hero, child.context
     return replace(
         child,
@@ -151,14 +151,14 @@ def loop_of(
 ) -> StepLoop | None:
     """Return the loop of a node, if it has one; raises if its cursor cannot be read.
 
-    `call` runs a body: that of a batch tells its workers which query or file it divides.
+    `call` runs a body: a worker calls that of its batch to get the query or file.
     """
     workflow, execution, iteration = claimed.workflow, claimed.execution, node.options.iteration
     if iteration is not None:
         return StepLoop(environment, workflow, execution, node, iteration, early_stops)
     if not node.is_worker:
         return None
-    # A worker of a stored graph has the terms itself, and no query or file.
+    # In a stored graph the worker's own node has the options of the batch, and no query or file.
     batch = node if node.job is not None else definition.batch_of(node.name)
     return BatchWorkerLoop(
         environment,
@@ -167,12 +167,12 @@ def loop_of(
         node,
         early_stops,
         interval=batch.expansion.checkpoint_interval,
-        source=lambda: _divided_by(batch, call),
+        source=lambda: _batches_of(batch, call),
     )
 
 
-def _divided_by(batch: Node, call: Callable[[Node], Any]) -> Batches:
-    """Call the body of a batch again, for the query or file whose items a worker asks for."""
+def _batches_of(batch: Node, call: Callable[[Node], Any]) -> Batches:
+    """Call the body of a batch again, to get the query or file that a worker reads."""
     if batch.is_worker:
         return Batches()
     if batch.options.transaction:

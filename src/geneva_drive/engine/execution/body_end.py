@@ -1,4 +1,4 @@
-"""How running an execution ended: with an outcome to commit, or with one that is committed."""
+"""How a run of an execution ended: with an outcome to commit, or one already committed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.engine.transitions.outcome import StepOutcome
 
-# Called only when the outcome is written: by then the worker may have begun to stop.
+# Called just before the outcome is written, because the worker may have begun to stop meanwhile.
 MayChain = Callable[[], NextClaim | None]
 
 
@@ -19,12 +19,12 @@ class Concluded:
     """The body is over; its outcome is still to be committed."""
 
     outcome: StepOutcome
-    position: LoopPosition | None = None  # where the loop of a resumable step stands
+    position: LoopPosition | None = None  # how far the loop of a resumable step has come
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The outcome was committed: with the body's own writes, or before the body could run."""
+    """The outcome was committed, with the body's own writes or before the body could run."""
 
     applied: Applied | None  # None: the claim was lost
     has_run: bool = True

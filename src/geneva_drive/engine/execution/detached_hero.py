@@ -1,4 +1,4 @@
-"""What a step does to a detached hero is lost; these words tell so, and the way out."""
+"""Warnings and explanations about a detached hero, whose changes in a step are not saved."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ _WAY_OUT = "Declare the step with transaction=True: there the hero belongs to th
 def warn_of_changes(hero: Any, step_name: str, workflow_id: Any) -> None:
     """Log the attributes of a detached hero that a step has changed."""
     state: Any = inspect(hero, raiseerr=False) if hero is not None else None
-    # A hero that the body has added to a session of its own is that session's business.
+    # A hero that the body added to a session of its own is saved by that session.
     if not getattr(state, "is_instance", False) or not state.detached or not state.modified:
         return
     try:
         changed = sorted(one.key for one in state.attrs if one.history.has_changes())
     except Exception:
-        # A column type of the user's own compares the values. The step has succeeded all the same.
-        logger.exception("The hero of step %r could not be compared with its row", step_name)
+        # The user's own column types compare the values. The step has succeeded nevertheless.
+        logger.exception(
+            "The hero of step %r could not be checked for changes: a column type raised", step_name
+        )
         return
     if changed:
         logger.warning(

@@ -1,4 +1,4 @@
-"""From how a document's step ended to its outcome, with the step that comes next."""
+"""Turn the end of a document's step into an outcome, with the step that comes next."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, assert_never
 from geneva_drive.declarative.actions.changes import ContextChange, apply_changes, compacted
 from geneva_drive.definition.definition import Definition, Node
 from geneva_drive.engine.claimed_execution import Claimed
-from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.outcome import ContextUpdate, Decided, Routed, StepOutcome
 from geneva_drive.engine.waits.branches import NOT_PASSED, PASSED, changes_of
 from geneva_drive.serialization import typed_json
 from geneva_drive.settings import Settings
 from geneva_drive.states import Outcome
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 if TYPE_CHECKING:
     from geneva_drive.declarative.routes import Route
@@ -21,39 +19,24 @@ if TYPE_CHECKING:
     from geneva_drive.declarative.runtime.step_end import Prepared, StepEnd
 
 
-def document_step(
-    environment: Environment, claimed: Claimed, definition: Definition, node: Node | None
-) -> DocumentStep | None:
-    """Return the step of a document; None for that of a class."""
-    if node is None or not definition.is_document:
-        return None
-    settings = environment.settings
-    return DocumentStep(definition, node, claimed.workflow, claimed.execution, settings)
-
-
 class DocumentStep:
-    """A running step of a document, which turns its end into an outcome."""
+    """A running step of a document."""
 
     def __init__(
-        self,
-        definition: Definition,
-        node: Node,
-        workflow: WorkflowRecord,
-        execution: ExecutionRecord,
-        settings: Settings,
+        self, definition: Definition, node: Node, claimed: Claimed, settings: Settings
     ) -> None:
         from geneva_drive.declarative.runtime.document_definition import DocumentDefinition
 
         assert isinstance(definition, DocumentDefinition), "it runs a document"
         self._definition: DocumentDefinition = definition
         self._node = node
-        self._workflow = workflow
-        self._execution = execution
+        self._workflow = claimed.workflow
+        self._execution = claimed.execution
         self._settings = settings
 
     def returned(self, returned: Any, decided: StepOutcome | None) -> StepOutcome:
         """Return the outcome of a body that returned; raises if the context gets too large."""
-        from geneva_drive.declarative.routes import Ended, Ending
+        from geneva_drive.declarative.routes import EndedStep, Ending
         from geneva_drive.declarative.runtime.step_end import StepEnd
 
         result: str | None = None
@@ -61,27 +44,27 @@ class DocumentStep:
         if isinstance(returned, StepEnd):
             end = returned
         else:  # the result of a child workflow, as typed JSON
-            end, result = StepEnd(Ended(Ending.EXECUTED)), returned
+            end, result = StepEnd(EndedStep(Ending.EXECUTED)), returned
         if isinstance(decided, Decided):
             outcome, result = decided.outcome, decided.result
         return self._routed(end, outcome, result)
 
     def timed_out(self, decided: Decided) -> StepOutcome:
         """Return the outcome of a wait for an event that did not come in time."""
-        from geneva_drive.declarative.routes import Ended, Ending, Fail
+        from geneva_drive.declarative.routes import EndedStep, Ending, Fail
         from geneva_drive.declarative.runtime.step_end import StepEnd
 
         reason = f"No event arrived at {self._node.name!r} in time."
-        end = StepEnd(Ended(Ending.TIMED_OUT, reason))
+        end = StepEnd(EndedStep(Ending.TIMED_OUT, reason))
         route = self._definition.route(self._node.name, end.ended)
         return decided if isinstance(route, Fail) else self._routed(end, decided.outcome, None)
 
     def prepared(self, prepared: Prepared) -> tuple[ContextUpdate | None, str | None]:
-        """Return what the actions before a request write: to the context and the metadata."""
+        """Return what the actions before an approval write to the context and the metadata."""
         return self.update(prepared.changes), self._metadata(prepared.changes, prepared.records)
 
     def update(self, changes: tuple[ContextChange, ...]) -> ContextUpdate | None:
-        """Return changes merged into the context that the step saw."""
+        """Return the update that makes `changes` to the context that the step saw."""
         if not changes:
             return None
         before = self._workflow.context
@@ -90,7 +73,9 @@ class DocumentStep:
         return ContextUpdate(changes, before, after)
 
     def _routed(self, end: StepEnd, outcome: Outcome, result: str | None) -> Routed:
-        next_step, verdict, reason = _where(self._definition.route(self._node.name, end.ended))
+        next_step, verdict, reason = _destination(
+            self._definition.route(self._node.name, end.ended)
+        )
         return Routed(
             next_step=next_step,
             outcome=outcome,
@@ -107,7 +92,7 @@ class DocumentStep:
         records: tuple[dict[str, Any], ...],
         holds: bool | None = None,
     ) -> str | None:
-        """Return the execution's metadata; a branch also keeps what it wrote, for its parent."""
+        """Return the execution's metadata; a branch also keeps its changes, for its parent."""
         kept: dict[str, Any] = {} if holds is None else {"holds": holds}
         if records:
             kept["actions"] = list(records)
@@ -120,7 +105,7 @@ class DocumentStep:
         return typed_json.dump({**former, **kept})
 
 
-def _where(route: Route) -> tuple[str | None, str | None, str | None]:
+def _destination(route: Route) -> tuple[str | None, str | None, str | None]:
     """Return the next step, or the result and the reason of a workflow that finishes."""
     from geneva_drive.declarative.routes import EndBranch, Fail, FinishWorkflow, GoTo
 
@@ -132,6 +117,6 @@ def _where(route: Route) -> tuple[str | None, str | None, str | None]:
         case EndBranch(passed, reason):
             return None, PASSED if passed else NOT_PASSED, reason
         case Fail():
-            raise AssertionError("only a step that raised fails, and a policy decides")
+            raise AssertionError("only a step that raised fails, and then a policy decides")
         case _:
             assert_never(route)

@@ -1,4 +1,4 @@
-"""Turns an exception or a flow-control verb into an outcome, by the exception policies."""
+"""Turn an exception or a flow-control verb into an outcome, by the exception policies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def react(
     try:
         for key, policy in _policies(definition, node):
             if policy.matches(error):
-                return _by_policy(policy, key, error, details, instance, execution, timed_out)
+                return _apply_policy(policy, key, error, details, instance, execution, timed_out)
     except FlowControl as signal:
         return of_signal(signal, details)
     except (KeyboardInterrupt, SystemExit, TroubleLasts):
@@ -80,7 +80,7 @@ def of_signal(signal: FlowControl, error: ErrorDetails | None = None) -> StepOut
         case flow_control.Suspend(wait=wait):
             return Suspended(Interruption.SUSPEND, wait or timedelta(0))
         case _:
-            raise AssertionError(f"{signal!r} is no verb")
+            raise AssertionError(f"{signal!r} is not a flow-control verb")
 
 
 def _policies(definition: Definition, node: Node) -> Iterator[tuple[str, Policy]]:
@@ -90,7 +90,7 @@ def _policies(definition: Definition, node: Node) -> Iterator[tuple[str, Policy]
         yield f"class.{number}", policy
 
 
-def _by_policy(
+def _apply_policy(
     policy: Policy,
     key: str,
     error: BaseException,

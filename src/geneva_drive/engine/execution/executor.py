@@ -1,4 +1,4 @@
-"""From a claimed execution to its outcome: conditions, limits, then the body."""
+"""Execute a claimed execution: check conditions and limits, then run the body."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.engine.claimed_execution import Claimed, unserved
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution import detached_hero
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_loop import run_loop
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     RollBack,
@@ -37,16 +37,16 @@ _BUSY = "busy"
 _MAX_BUSY_LEASES = 10
 
 
-def start(environment: Environment, claimed: Claimed, early_stops: EarlyStops) -> Run | None:
-    """Return the run of a claimed execution; None if its class is not in this process."""
+def start(environment: Environment, claimed: Claimed, early_stops: EarlyStops) -> StepRun | None:
+    """Return the run of a claimed execution; None if this process lacks its class."""
     definition = claimed.definition
     if definition is None:
         return None
-    return Run(environment, claimed, definition, early_stops)
+    return StepRun(environment, claimed, definition, early_stops)
 
 
 def execute(
-    run: Run | None,
+    run: StepRun | None,
     environment: Environment,
     claimed: Claimed,
     may_chain: MayChain,
@@ -60,34 +60,37 @@ def execute(
         try:
             return _run(run, environment, claimed, may_chain, ignores_limits=ignores_limits)
         except WaitPlanned as planned:
-            prepared = _prepared(run, planned)
+            prepared = _prepare_wait(run, planned)
             if isinstance(prepared, Failed):
                 return Concluded(run.conclude(prepared))
-            wait = partial(_wait, environment, claimed, planned, prepared)
+            wait = partial(_begin_wait, environment, claimed, planned, prepared)
             return run_retried(wait, run, environment, claimed)
     except TroubleLasts as lasts:
-        # A transactional loop stands where its last commit left it.
+        # A transactional loop is where its last commit left it.
         position = None if run.needs_transaction else run.position
-        return Concluded(_released(run, lasts), position)
+        return Concluded(_release(run, lasts), position)
     finally:
         run.close()
 
 
 def _run(
-    run: Run,
+    run: StepRun,
     environment: Environment,
     claimed: Claimed,
     may_chain: MayChain,
     *,
     ignores_limits: bool,
 ) -> Concluded | Committed:
-    """Ask conditions and limits, then run the body; raises `WaitPlanned` if the node must wait."""
+    """Check conditions and limits, then run the body.
+
+    Raises `WaitPlanned` if the node must wait.
+    """
     ended = run.prepare()
     if ended is not None:
         return Concluded(ended)
     if ignores_limits:
         run.wanted = ()
-    refused = _ask_for_slots(run, environment, claimed)
+    refused = _take_slots(run, environment, claimed)
     if refused is not None:
         return Committed(refused.applied, has_run=False)
     if run.needs_transaction and run.loop is not None:
@@ -97,11 +100,11 @@ def _run(
     return _run_plainly(run, claimed)
 
 
-def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
-    """Release an execution whose step could not go on: another try, which counts as none.
+def _release(run: StepRun, lasts: TroubleLasts) -> StepOutcome:
+    """Release an execution that waited for the database too long; not counted as a recovery.
 
-    A database that is busy for very long may be so because of the step itself: by a query that
-    always takes too long, or by a lock that its body holds. So this is counted apart.
+    If the database stays busy, the step itself may be the cause: its query always takes too long,
+    or its body holds a lock. So these releases have a count of their own, with a limit.
     """
     error = lasts.error
     if lasts.is_stopping:
@@ -113,7 +116,7 @@ def _released(run: Run, lasts: TroubleLasts) -> StepOutcome:
     return Lost(f"Its worker gave up waiting for the database. {error}", None, counts_as=_BUSY)
 
 
-def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
+def _run_plainly(run: StepRun, claimed: Claimed) -> Concluded:
     outcome = run.conclude(run.run_body())
     if run.context.loaded_hero is not None:
         detached_hero.warn_of_changes(
@@ -122,31 +125,31 @@ def _run_plainly(run: Run, claimed: Claimed) -> Concluded:
     return Concluded(outcome, run.position)
 
 
-# What is written when the node begins to wait: to the context, and as its metadata.
+# The update of the context and the metadata to write when the node begins to wait.
 PreparedWait = tuple[ContextUpdate | None, str | None]
 
 
-def _prepared(run: Run, planned: WaitPlanned) -> PreparedWait | Failed:
-    """Return what a step of a document has written before it waits."""
+def _prepare_wait(run: StepRun, planned: WaitPlanned) -> PreparedWait | Failed:
+    """Return what a document's step writes before it waits."""
     if run.document is None or planned.prepared is None:
         return None, None
     try:
         return run.document.prepared(planned.prepared)
-    except GenevaDriveError as error:  # the context is too large, say
+    except GenevaDriveError as error:  # for example, the context is too large
         return Failed(error)
 
 
-def _wait(
+def _begin_wait(
     environment: Environment, claimed: Claimed, planned: WaitPlanned, prepared: PreparedWait
 ) -> Committed:
-    """Open the wait and make its node wait, in one transaction; no user code runs any more."""
+    """Open the wait and make its node wait, in one transaction without user code."""
     context, metadata = prepared
     with environment.store.database.transaction() as connection:
         try:
             opened = open_wait(connection, environment, planned.plan)
         except AlreadyRunning as refusal:
             raise RollBack(Failed(refusal)) from refusal
-        # A wait may be over before its node goes back to it; then the node runs again.
+        # `opened.wait` is None if the wait is over already: the node runs again at once.
         wait = opened.wait
         outcome: StepOutcome = HandedOver(environment.clock.now())
         if wait is not None:
@@ -159,7 +162,7 @@ def _wait(
     return Committed(applied)
 
 
-def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> SlotRefused | None:
+def _take_slots(run: StepRun, environment: Environment, claimed: Claimed) -> SlotRefused | None:
     if not run.wanted and claimed.execution.limit_key is None:
         return None
     refused = admission.admit(environment, claimed, run.wanted)
@@ -168,11 +171,11 @@ def _ask_for_slots(run: Run, environment: Environment, claimed: Claimed) -> Slot
     return refused
 
 
-def freed_by(run: Run | None, claimed: Claimed) -> Set[str]:
-    """Return the keys of limits that may have room once this execution is off its thread."""
+def freed_limit_keys(run: StepRun | None, claimed: Claimed) -> Set[str]:
+    """Return the keys of limits that may have room once this execution has left its thread."""
     wanted = run.wanted if run else ()
     waited_for = claimed.execution.limit_key
     if not wanted and waited_for is None:
-        return _NOTHING  # as nearly always
+        return _NOTHING  # nearly always
     keys = {one.key for one in wanted}
     return keys if waited_for is None else keys | {waited_for}

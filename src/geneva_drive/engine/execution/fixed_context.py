@@ -1,4 +1,4 @@
-"""The context that steps see: a mapping that cannot be changed."""
+"""The context that steps see, as an immutable mapping."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ContextIsFixed(GenevaDriveError, TypeError):
 
 
 class FixedContext(Mapping[str, Any]):
-    """Reads like a dictionary; every method that changes one raises `ContextIsFixed`."""
+    """Reads like a dictionary; every method that would change it raises `ContextIsFixed`."""
 
     __slots__ = ("_values",)
 
@@ -57,6 +57,6 @@ class FixedContext(Mapping[str, Any]):
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise ContextIsFixed
 
-    # The methods that a dictionary has beyond a mapping, to raise a clear error.
+    # The methods of a dictionary that a mapping lacks, so that they raise a clear error.
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse

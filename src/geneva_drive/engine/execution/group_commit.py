@@ -1,4 +1,4 @@
-"""Group commit: one transaction for many endings, in which one bad ending fails alone."""
+"""Group commit: one transaction for many endings, in which a refused ending fails alone."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ logger = logging.getLogger(__name__)
 def commit_endings(
     environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None = None
 ) -> list[Applied | None]:
-    """Commit endings and announce them; None for each whose claim was lost.
+    """Commit endings and announce them; the result is None where the claim was lost.
 
-    Plain completions go first, by the fast statements; all others by the general path, under the
-    workflows' locks. Each path is its own transaction: locks are taken in order only within one.
-    Raises if the database is away; the caller tries again.
+    Plain completions go first, by the fast statements. The others take the general path, under
+    the workflows' locks. Each path is a transaction of its own, because locks are taken in order
+    only within one. Raises if the database is unavailable; the caller tries again.
     """
-    fast = _complete(environment, endings, chaining)
+    fast = _complete_plain(environment, endings, chaining)
     if len(fast) < len(endings):
         fast |= _complete_nodes(environment, endings, chaining)
     rest = [ending for ending in endings if ending.execution_id not in fast]
@@ -44,14 +44,14 @@ def _commit(
 ) -> list[Applied | None]:
     """Commit endings by the general path.
 
-    If the database refuses the group because of one of them, the group is halved until the culprit
-    is alone. That execution then fails with the database's error.
+    If one of them makes the write fail, the group is halved until that ending is alone. Its
+    execution then fails with the error.
     """
     try:
         return _apply(environment, endings, chaining)
     except Exception as error:
-        # Even for a fault of ours: one outcome must not take its group with it.
-        if _may_pass(environment, error):
+        # Any exception, even a bug of ours: one outcome must not fail its whole group.
+        if _may_commit_later(environment, error):
             raise
         if len(endings) > 1:
             middle = len(endings) // 2
@@ -59,7 +59,7 @@ def _commit(
                 environment, endings[middle:], chaining
             )
         logger.warning(
-            "The database refused the outcome of execution %s; the execution fails instead: %s",
+            "The outcome of execution %s could not be written; the execution fails instead: %s",
             endings[0].execution_id,
             error,
         )
@@ -67,24 +67,24 @@ def _commit(
 
 
 def _fail(environment: Environment, ending: EndedRun, error: Exception) -> Applied | None:
-    """Record that an outcome was refused; None if the database refuses even that."""
+    """Record that an outcome could not be written; None if not even that can be written."""
     refused = Raised(ErrorDetails.of(error), Reaction(action=ExceptionAction.PAUSE))
     try:
         [applied] = _apply(environment, [replace(ending, outcome=refused)], None)
     except Exception as again:
-        # As above: a fault of ours must not take the rest of the group with it.
-        if _may_pass(environment, again):
+        # Any exception here too: it must not fail the rest of the group.
+        if _may_commit_later(environment, again):
             raise
-        logger.exception("Nothing can be recorded for execution %s", ending.execution_id)
+        logger.exception("No outcome can be written for execution %s", ending.execution_id)
         return None
     return applied
 
 
-def _complete(
+def _complete_plain(
     environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
-    # One per workflow, as the answers are matched by workflow id. There may be two if a claim was
-    # lost and won again.
+    # One per workflow, because results are matched by workflow id. There may be two endings of a
+    # workflow if a claim was lost and won again.
     by_workflow = {e.workflow_id: e for e in endings if plain_completions.is_plain(e)}
     plain = list(by_workflow.values())
     if not plain or not environment.store.database.dialect.completes_fast:
@@ -93,10 +93,14 @@ def _complete(
     try:
         applied = plain_completions.complete(store, plain, now, chaining)
     except Exception as error:
-        if _may_pass(environment, error):
+        if _may_commit_later(environment, error):
             raise
-        # Refused because of one of them: the general path finds out which.
-        logger.warning("%s completions go by the general path: %s", len(plain), error)
+        # One of them caused the error: the general path finds out which.
+        logger.warning(
+            "The fast path failed for %s completions, which take the general path: %s",
+            len(plain),
+            error,
+        )
         return {}
     announce(environment, list(applied.values()))
     return applied
@@ -106,7 +110,7 @@ def _complete_nodes(
     environment: Environment, endings: Sequence[EndedRun], chaining: NextClaim | None
 ) -> dict[Key, Applied]:
     plain = [ending for ending in endings if node_completions.is_plain(ending)]
-    # Subscribers need the record of each execution, which the general path has at hand.
+    # Subscribers need the record of each execution, which only the general path reads.
     if not plain or environment.events.wanted:
         return {}
     store, clock = environment.store, environment.clock
@@ -115,10 +119,14 @@ def _complete_nodes(
             lambda connection: node_completions.complete(connection, store, plain, clock, chaining)
         )
     except Exception as error:
-        if _may_pass(environment, error):
+        if _may_commit_later(environment, error):
             raise
-        # As with plain completions.
-        logger.info("%s completed nodes go by the general path: %s", len(plain), error)
+        # A claim was lost, or one of them caused the error: the general path finds out which.
+        logger.info(
+            "The fast path failed for %s completed nodes, which take the general path: %s",
+            len(plain),
+            error,
+        )
         return {}
     announce(environment, list(applied.values()))
     return applied
@@ -142,8 +150,8 @@ def _apply(
     return applied
 
 
-def _may_pass(environment: Environment, error: Exception) -> bool:
-    """True if the same group may commit later: then none of its endings is to blame."""
+def _may_commit_later(environment: Environment, error: Exception) -> bool:
+    """True if the same group may commit later, so none of its endings caused the error."""
     trouble = environment.store.database.trouble_of(error)
     if trouble is not None:
         return trouble is not Trouble.VALUE
@@ -151,13 +159,13 @@ def _may_pass(environment: Environment, error: Exception) -> bool:
 
 
 def announce_command(environment: Environment, applied: Sequence[Applied]) -> None:
-    """Announce what a command changed, and wake the workers whatever it was."""
+    """Announce the changes of a command, and wake the workers in any case."""
     announce(environment, applied)
-    if not any(one.leaves_something_due for one in applied):  # or `announce` has woken them
+    if not any(one.leaves_something_due for one in applied):  # else `announce` has woken them
         environment.wakeups.ring()
 
 
 def announce(environment: Environment, applied: Sequence[Applied]) -> None:
-    """Publish what was committed, then release and cancel the waits that it ends."""
+    """Publish the committed changes, then release and cancel the waits that they end."""
     announce_commit(environment, applied)
     wait.follow(environment, applied)

@@ -1,4 +1,4 @@
-"""Explains an AttributeError about an attribute that another step has set on its own instance."""
+"""Explain an AttributeError about an attribute that another step set on its own instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `self` can read while a step runs."""
+"""The context of a run: everything that `self` reads while a step runs."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ class RunContext:
     def within(self, session: Session) -> Iterator[None]:
         """Make the hero belong to the session of a step with `transaction=True`."""
         self._session = session
-        self.__dict__.pop("_hero", None)  # the conditions have loaded it before, detached
+        self.__dict__.pop("_hero", None)  # the conditions may have loaded it, detached
         try:
             yield
         finally:
-            # Handlers and hooks that run after a rollback load it again: this session is closed.
+            # This session is closed, so handlers and hooks after a rollback load the hero again.
             self._session = None
             self.__dict__.pop("_hero", None)
             self._callback_urls.clear()  # their rows may have been rolled back
@@ -139,7 +139,7 @@ class RunContext:
             raise
 
     def dump_result(self, value: object) -> str:
-        """Return a result as typed JSON, or raise an error if it is too large or of no type."""
+        """Return a result as typed JSON; raises if it is too large or cannot be stored."""
         name = self._execution.step_name if self._execution else None
         return typed_json.dump_within(
             value,
@@ -153,7 +153,7 @@ class RunContext:
         return result
 
     def callback_url(self, step: object) -> str:
-        """Return the address that an outside service calls for a step: one in each attempt."""
+        """Return the URL that an outside service calls for a step; each attempt has its own."""
         name = self._definition.require(step).name
         if name not in self._callback_urls:
             self._callback_urls[name] = callbacks.create_url(
@@ -162,7 +162,7 @@ class RunContext:
         return self._callback_urls[name]
 
     def results_of(self, steps: Iterable[object] | None) -> list[Any]:
-        """Return the kept results of nodes; None stands for those that the node depends on."""
+        """Return the kept results of `steps`; None means the dependencies of the running node."""
         wanted = self._dependencies() if steps is None else steps
         return kept_results.of_nodes(self._open_store, self._workflow, self._definition, wanted)
 

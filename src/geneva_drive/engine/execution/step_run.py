@@ -1,4 +1,4 @@
-"""The run of one execution: conditions, hooks and body, without a lock."""
+"""Call the user code of one execution: conditions, hooks and body, without holding a lock."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.event_loop import BodyTimedOut
 from geneva_drive.engine.execution import bodies, detached_hero, unknown_step, wait_result
 from geneva_drive.engine.execution.bodies import loop_of
-from geneva_drive.engine.execution.document_outcome import document_step
+from geneva_drive.engine.execution.document_outcome import DocumentStep
 from geneva_drive.engine.execution.exception_outcome import of_signal, react
 from geneva_drive.engine.execution.run_context import RunContext
-from geneva_drive.engine.execution.wait_result import NOTHING, Arrival
+from geneva_drive.engine.execution.wait_result import NO_RESULT, WaitResult
 from geneva_drive.engine.heroes import heroes
 from geneva_drive.engine.limits.slots import WantedSlot, wanted_by
 from geneva_drive.engine.loops.early_stops import EarlyStops
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """User code raised; a policy is looked up once no transaction is open."""
+    """User code raised; its policy is applied once no transaction is open."""
 
     error: BaseException
     timed_out: bool = False
@@ -72,7 +72,7 @@ _NO_EARLY_STOPS = EarlyStops()
 _COMMITTING = (Skip, Finish, Reattempt, Suspend, Interrupted, PartitionsFound)
 
 
-class Run:
+class StepRun:
     """Calls the user code of one claimed execution, and nothing else.
 
     Conditions, hooks and body share one instance. Whatever they do becomes an outcome; an
@@ -89,7 +89,7 @@ class Run:
         self._environment = environment
         self._claimed = claimed
         self._definition = definition
-        self._node = claimed.node_in(definition)
+        self.node = claimed.node_in(definition)  # None: it has no such step
         self.context = RunContext(
             lambda: environment, definition, claimed.workflow, claimed.execution
         )
@@ -98,38 +98,36 @@ class Run:
         self.loop: StepLoop | None = None  # set by prepare(), if the body is to run
         self._started = time.monotonic()
         self.wanted: tuple[WantedSlot, ...] = ()  # set by prepare(), if the body is to run
-        self._arrival = NOTHING  # what a wait has brought; set by prepare()
-        self.document = document_step(environment, claimed, definition, self._node)
+        self._wait_result = NO_RESULT  # the result of the node's wait; set by prepare()
+        self.document: DocumentStep | None = None
+        if definition.is_document and self.node is not None:
+            self.document = DocumentStep(definition, self.node, claimed, environment.settings)
         self.has_begun = False  # the body was called at least once
         self.discards_writes = False  # roll back, even if a hook swallowed what the body raised
 
     @property
-    def node(self) -> Node | None:
-        return self._node
-
-    @property
     def position(self) -> LoopPosition | None:
-        """The position of a resumable step's loop, after its body."""
+        """The position of a resumable step's loop after its body has run."""
         return self.loop.last_position() if self.loop else None
 
     @property
     def needs_transaction(self) -> bool:
-        return self._node is not None and self._node.options.transaction
+        return self.node is not None and self.node.options.transaction
 
     def prepare(self) -> StepOutcome | None:
-        """Return the outcome if the body is not to run, for example by a condition; else None.
+        """Return None if the body is to run; else the outcome, for example of a condition.
 
         Raises `WaitPlanned` if the node has to wait first.
         """
-        if self._node is None:
+        if self.node is None:
             return unknown_step.outcome(self._environment, self._claimed, self._definition)
-        if self._node.is_removed:
+        if self.node.is_removed:
             return Skipped(Outcome.SKIPPED_BY_REMOVAL)
         try:
-            ended = self._check_conditions(self._node) or self._arrive(self._node)
+            ended = self._check_conditions(self.node) or self._read_wait_result(self.node)
             if ended is None:
-                self.loop = self._find_loop(self._node)
-                self.wanted = self._want_slots(self._node)
+                self.loop = self._find_loop(self.node)
+                self.wanted = self._slots_to_take(self.node)
             return ended  # noqa: TRY300 - user code above may raise
         except (TroubleLasts, WaitPlanned):
             raise
@@ -145,24 +143,24 @@ class Run:
         call = partial(self._call_once, arguments=())
         return loop_of(environment, claimed, definition, node, self._early_stops, call)
 
-    def _arrive(self, node: Node) -> StepOutcome | None:
-        """Note what a wait has brought; return the outcome if the body is not to run."""
+    def _read_wait_result(self, node: Node) -> StepOutcome | None:
+        """Keep the result of the node's wait; return the outcome if the body is not to run."""
         if not node.waits:
             return None
-        arrived = wait_result.arrive(
+        found = wait_result.find(
             self._environment, self._claimed.execution, self._definition, node, self._instance
         )
-        if isinstance(arrived, Decided) and self.document is not None:
-            return self.document.timed_out(arrived)
-        if not isinstance(arrived, Arrival):
-            return arrived
-        self._arrival = arrived
+        if isinstance(found, Decided) and self.document is not None:
+            return self.document.timed_out(found)
+        if not isinstance(found, WaitResult):
+            return found
+        self._wait_result = found
         return None
 
     def run_body(
         self, *arguments: Any, flush: Callable[[], None] | None = None
     ) -> StepOutcome | Failed:
-        """Run hooks and body; `flush` is called after a body whose writes will commit.
+        """Run hooks and body; call `flush` after a body whose writes will commit.
 
         Raises `WaitPlanned` if the node has to wait.
         """
@@ -193,7 +191,7 @@ class Run:
         except (crash_points.Crash, WaitPlanned, TroubleLasts):
             raise
         except (Interrupted, PartitionsFound) as leave:
-            return self._left(leave)
+            return self._loop_outcome(leave)
         except FlowControl as signal:
             return of_signal(signal)
         except (BodyTimedOut, RanTooLong):
@@ -206,12 +204,12 @@ class Run:
     def _returned(self, node: Node, result: Any) -> StepOutcome:
         """Return the outcome of a body that returned; raises if the result cannot be kept."""
         if node.expands and not self._claimed.execution.is_worker:
-            return self._expanded(node, result)
+            return self._expansion_outcome(node, result)
         if self.document is not None:
-            return self.document.returned(result, self._arrival.outcome)
-        if self._arrival.outcome is not None:
-            return self._arrival.outcome
-        return Returned(self._kept(node, result), self._chosen(node, result))
+            return self.document.returned(result, self._wait_result.outcome)
+        if self._wait_result.outcome is not None:
+            return self._wait_result.outcome
+        return Returned(self._stored_result(node, result), self._chosen_branches(node, result))
 
     def conclude(self, ended: StepOutcome | Failed) -> StepOutcome:
         """Turn a failure into an outcome by the policies, and call the after-hook."""
@@ -232,7 +230,7 @@ class Run:
         return outcome
 
     def count_of(self, name: str) -> int:
-        """Return how often in a row this step has failed under a policy of this name."""
+        """Return how many times in a row the step has failed under the policy with this name."""
         return self._execution_now().failure_counts.get(name, 0)
 
     def time_out(self) -> StepOutcome:
@@ -245,8 +243,8 @@ class Run:
         stop_executing(self._instance)
 
     def _require_node(self) -> Node:
-        assert self._node is not None, "prepare() ends an execution of an unknown step"
-        return self._node
+        assert self.node is not None, "prepare() ends an execution of an unknown step"
+        return self.node
 
     def _check_conditions(self, node: Node) -> StepOutcome | None:
         workflow = self._claimed.workflow
@@ -271,7 +269,7 @@ class Run:
             return Skipped(Outcome.SKIPPED_BY_CONDITION) if is_skipped else None
         return None
 
-    def _want_slots(self, node: Node) -> tuple[WantedSlot, ...]:
+    def _slots_to_take(self, node: Node) -> tuple[WantedSlot, ...]:
         execution, settings = self._claimed.execution, self._environment.settings
         if node.options.limit is None and execution.queue not in settings.queue_limits:
             return ()
@@ -280,13 +278,13 @@ class Run:
     def _execution_now(self) -> ExecutionRecord:
         return self.loop.execution_now() if self.loop else self._claimed.execution
 
-    def _left(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
+    def _loop_outcome(self, leave: Interrupted | PartitionsFound) -> StepOutcome | Failed:
         """Return the outcome of a loop that was left before its end."""
         if isinstance(leave, Interrupted):
             return Suspended(leave.by, leave.wait)
-        return self._divided(leave)
+        return self._division_outcome(leave)
 
-    def _divided(self, division: PartitionsFound) -> StepOutcome | Failed:
+    def _division_outcome(self, division: PartitionsFound) -> StepOutcome | Failed:
         limit = self._environment.settings.max_cursor_size
         try:
             for border in division.borders:
@@ -326,9 +324,9 @@ class Run:
 
     def _call_once(self, node: Node, arguments: BodyArguments) -> Any:
         environment, execution = self._environment, self._claimed.execution
-        given = self._arrival.given + arguments
+        combined = self._wait_result.arguments + arguments
         returned = bodies.call(
-            environment, execution, self._definition, node, self._instance, given
+            environment, execution, self._definition, node, self._instance, combined
         )
         # Even a plain function may return a coroutine, which has not started yet.
         if not inspect.iscoroutine(returned):
@@ -350,18 +348,18 @@ class Run:
             duration.total_seconds(),
         )
 
-    def _chosen(self, node: Node, result: Any) -> tuple[str, ...] | None:
+    def _chosen_branches(self, node: Node, result: Any) -> tuple[str, ...] | None:
         if node.kind is not NodeKind.DECISION:
             return None
         return chosen_branches(self._definition, node, result)
 
-    def _expanded(self, node: Node, returned: Any) -> StepOutcome:
-        """Return the outcome of a batch or map that found its workers; raises if it did not."""
+    def _expansion_outcome(self, node: Node, returned: Any) -> StepOutcome:
+        """Return the outcome of a batch or map; raises if its body returned no workers."""
         if node.is_map:
             return expand_map(node, returned, self._environment.settings.max_payload_size)
         return expand_batch(self._environment, self._definition, node, returned)
 
-    def _kept(self, node: Node, result: Any) -> str | None:
+    def _stored_result(self, node: Node, result: Any) -> str | None:
         if not node.keeps_result:
             return None
         if node.child is not None:
@@ -369,16 +367,17 @@ class Run:
         return self.context.dump_result(result)
 
     def _is_late(self, node: Node) -> bool:
-        timeout = node.options.timeout
+        if node.options.timeout is None:
+            return False
         elapsed = time.monotonic() - self._started - self._environment.store.database.waited
-        return timeout is not None and elapsed > timeout.total_seconds()
+        return elapsed > node.options.timeout.total_seconds()
 
     def _timed_out(self, node: Node) -> Failed:
         assert node.options.timeout is not None, "only a step with a timeout can exceed it"
         return Failed(StepTimedOut(node.name, node.options.timeout), timed_out=True)
 
     def _interrupted(self, interrupt: BaseException) -> Lost:
-        # Counted as a recovery: a body that calls sys.exit() would otherwise run forever.
+        # Counted as a recovery: otherwise a body that calls sys.exit() would run again forever.
         said = f" ({interrupt})" if str(interrupt) else ""
         why = f"The execution was released: {type(interrupt).__name__}{said} in its worker."
         return Lost(why, self._environment.settings.max_recoveries, interrupt)

@@ -1,4 +1,4 @@
-"""Executions of a step that this process's code does not have."""
+"""Decide about executions of a step that this worker's code does not have."""
 
 from __future__ import annotations
 
@@ -26,24 +26,23 @@ from geneva_drive.storage.schema.records import GraphNodeRecord
 
 logger = logging.getLogger(__name__)
 
-# How long the execution is left to workers with other code, and the delay between two claims.
-DEPLOY_GRACE = timedelta(minutes=10)
-DEPLOY_REST = timedelta(seconds=2)
+DEPLOY_GRACE = timedelta(minutes=10)  # how long the execution is left to workers with other code
+DEPLOY_REST = timedelta(seconds=2)  # the delay between two claims
 
 
 def outcome(environment: Environment, claimed: Claimed, definition: Definition) -> StepOutcome:
     """Leave the execution to workers with other code, or fail it if there are none."""
     execution, stored = claimed.execution, claimed.stored
     now = environment.clock.now()
-    # A node of a large graph may be due for long before it is claimed. So the grace period begins
-    # when the workflow moved last.
+    # A node of a large graph may be due long before it is claimed, so the grace period begins with
+    # the workflow's last change.
     since = max(execution.scheduled_for, claimed.workflow.updated_at)
     if now < since + DEPLOY_GRACE and _may_others_know(environment, claimed, definition):
         logger.debug(
-            "Workflow %s is at step %r, which this worker's code does not have; it is left to "
-            "workers with other code",
-            claimed.workflow.id,
+            "This worker's code has no step %r, the next one of workflow %s; it is left to workers "
+            "with other code",
             execution.step_name,
+            claimed.workflow.id,
         )
         return HandedOver(now + DEPLOY_REST)
     reaction = Reaction(action=ExceptionAction.PAUSE)
@@ -58,7 +57,10 @@ def outcome(environment: Environment, claimed: Claimed, definition: Definition) 
 def left_to_others(
     environment: Environment, claimed: Claimed, error: BaseException
 ) -> HandedOver | None:
-    """Leave a step to workers that know its action; None after another error, or without one."""
+    """Leave a step with an unknown action to workers with other code; None if there are none.
+
+    None too if `error` is about something else.
+    """
     if not isinstance(error, UnknownAction):
         return None
     execution, now = claimed.execution, environment.clock.now()

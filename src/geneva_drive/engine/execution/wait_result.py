@@ -1,4 +1,4 @@
-"""What the wait of a node has brought by the time a worker runs it."""
+"""The result of a node's wait, when a worker runs the node."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """What the body is called with, and what the node ends with once the body has returned."""
+class WaitResult:
+    """The arguments that a wait adds to the body, and the outcome once the body has returned."""
 
-    given: tuple[Any, ...] = ()
-    outcome: StepOutcome | None = None  # None: it depends on what the body returns
-
-
-NOTHING = Arrival()
+    arguments: tuple[Any, ...] = ()
+    outcome: StepOutcome | None = None  # None: the body's return value decides
 
 
-def arrive(
+NO_RESULT = WaitResult()
+
+
+def find(
     environment: Environment,
     execution: ExecutionRecord,
     definition: Definition,
     node: Node,
     instance: Workflow[Any, Any],
-) -> Arrival | StepOutcome:
-    """Return what the body is given; an outcome if the body is not to run.
+) -> WaitResult | StepOutcome:
+    """Return the wait's arguments for the body, or an outcome if the body is not to run.
 
-    Raises `WaitPlanned` if the node has to wait first. Terms of a wait are user code.
+    Raises `WaitPlanned` if the node has to wait first. The terms of a wait may call user code.
     """
     if node.is_approval:
-        return _decided(environment, execution, definition, node, instance)
+        return _approval_result(environment, execution, definition, node, instance)
     if node.is_event_wait:
-        brought = heard_events.find(environment, execution, node, instance)
-        if brought is None:
+        received = heard_events.find(environment, execution, node, instance)
+        if received is None:
             return heard_events.timed_out(definition, node)
-        return Arrival((brought,), heard_events.outcome_of(brought, definition, node))
+        return WaitResult((received,), heard_events.outcome_of(received, definition, node))
     if node.until is not None:
-        return moments.plan(environment, execution, node.until, instance) or NOTHING
-    return NOTHING
+        return moments.plan(environment, execution, node.until, instance) or NO_RESULT
+    return NO_RESULT
 
 
-def _decided(
+def _approval_result(
     environment: Environment,
     execution: ExecutionRecord,
     definition: Definition,
     node: Node,
     instance: Workflow[Any, Any],
-) -> Arrival:
+) -> WaitResult:
     request = approvals.decided_request(environment, execution)
     if request is None:
         prepare = node.terms.prepare
@@ -65,12 +65,12 @@ def _decided(
         plan = approvals.plan(environment, execution, node.terms, instance)
         raise WaitPlanned(plan, prepared)
     decision = approvals.decision_of(request, node.terms)
-    return Arrival((decision,), approvals.outcome_of(decision, definition, node))
+    return WaitResult((decision,), approvals.outcome_of(decision, definition, node))
 
 
 def has_waited(environment: Environment, execution: ExecutionRecord, node: Node) -> bool:
-    """True if a wait is over: the node's condition was asked before it began."""
-    if node.is_approval:  # its last request may have been canceled, so that it asks anew
+    """True if the node has waited, so that its condition was checked before."""
+    if node.is_approval:  # if its last request was canceled, it asks again
         return approvals.decided_request(environment, execution) is not None
     if node.is_event_wait:
         return heard_events.present_wait(environment, execution) is not None

@@ -175,12 +175,12 @@ def plan_stored_node(
     rules = job.scheduling if job else kept
     return NewExecution(
         step_name=node.name,
+        node_id=node.node_id,
         signature=DYNAMIC.signature,
         queue=workflow.queue or rules.queue or _DEFAULT_QUEUE,
         priority=(rules.priority or 0) if workflow.priority is None else workflow.priority,
         scheduled_for=now + rules.wait,
         is_limited=rules.is_limited,
-        node_id=node.node_id,
         slot=node.node_id,
         ancestry_hash=ancestry_hash(node.node_id, parents),
         attempt=1,

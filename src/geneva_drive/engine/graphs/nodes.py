@@ -26,8 +26,9 @@ from geneva_drive.engine.graphs.dependency_counts import (
 )
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses
 from geneva_drive.engine.graphs.summary import Successors
-from geneva_drive.engine.transitions.batch_workers import BatchWorker, whole_of, worker_id
+from geneva_drive.engine.transitions.batch_workers import BatchWorker, graph_node_id, worker_id
 from geneva_drive.engine.transitions.change import NewExecution
+from geneva_drive.engine.transitions.decide import is_in_graph
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
 from geneva_drive.engine.transitions.planned_executions import (
     ancestry_hash,
@@ -275,7 +276,7 @@ class StoredNodes(GraphNodes):
         return node_id if self._latest_worker(node_id) is not None else self._node(node_id).name
 
     def step_name_of(self, record: ExecutionRecord) -> str:
-        return self._node(whole_of(record)).name  # an import may have changed it
+        return self._node(graph_node_id(record)).name  # an import may have changed it
 
     def present(self, node_ids: Collection[str]) -> Collection[str]:
         wanted = [(self._id, node_id) for node_id in node_ids]
@@ -294,13 +295,13 @@ class StoredNodes(GraphNodes):
         self, records: Iterable[ExecutionRecord], *, rewind: bool = False
     ) -> list[NewExecution]:
         tried = list(records)
-        wanted = {(self._id, whole_of(record)) for record in tried}
+        wanted = {(self._id, graph_node_id(record)) for record in tried}
         outlines = self._store.graphs.outlines(self._connection, wanted)
         names = {node.node_id: node.name for node in outlines[self._id]}
         return [
             replace(
                 plan_next_attempt(record, self._now, rewind=rewind),
-                step_name=names[whole_of(record)],
+                step_name=names[graph_node_id(record)],
             )
             for record in tried
         ]
@@ -385,7 +386,7 @@ def nodes_of(
         return StoredNodes(connection, store, workflow, now, definition)
     if definition is None:
         return None
-    if not any(successors.is_in_graph(workflow, one, definition) for one in attempts) and not (
+    if not any(is_in_graph(workflow, one, definition) for one in attempts) and not (
         workflow.has_graph or definition.is_graph
     ):
         return None

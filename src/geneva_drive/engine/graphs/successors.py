@@ -18,7 +18,7 @@ from geneva_drive.engine.graphs.dependency_counts import DoneNode, DoneNodes, co
 from geneva_drive.engine.graphs.expansions import settle_expansions
 from geneva_drive.engine.graphs.node_states import NodeStatus, id_in_graph, node_statuses, unlock
 from geneva_drive.engine.graphs.summary import Hold, NodeEnd, Successors, Summary, summarize
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, Change, NewExecution
+from geneva_drive.engine.transitions.change import Change, NewExecution
 from geneva_drive.engine.transitions.planned_batch_workers import plan_idle_worker
 from geneva_drive.engine.transitions.planned_executions import (
     ancestry_hash,
@@ -26,18 +26,9 @@ from geneva_drive.engine.transitions.planned_executions import (
     plan_unknown_node,
 )
 from geneva_drive.states import Outcome, StepState
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import WorkflowRecord
 from geneva_drive.storage.statements.graphs import load_ids
 from geneva_drive.storage.store import Store
-
-
-def is_in_graph(
-    workflow: WorkflowRecord, execution: ExecutionRecord, definition: Definition | None
-) -> bool:
-    """True if the execution's workflow may have several active nodes."""
-    if workflow.has_graph or (definition is not None and definition.is_graph):
-        return True
-    return execution.slot != CHAIN_SLOT and not execution.is_partition
 
 
 def settle(
@@ -116,7 +107,7 @@ def _class_successors(
     following = plan_successors(definition, graph, found.workflow, statuses, now)
     # All attempts were just read under the lock, so the writer need not count them again.
     numbers = {one.node_id: one.attempt_number for one in attempts}
-    numbered = (replace(new, attempt=numbers.get(new.node, 0) + 1) for new in following.schedule)
+    numbered = (replace(new, attempt=numbers.get(new.node_id, 0) + 1) for new in following.schedule)
     return replace(following, schedule=tuple(numbered))
 
 
@@ -173,7 +164,7 @@ def _idle_workers(
         worker = plan_graph_node(definition, workflow, node.name, now, [batch.ancestry_hash])
         idle = plan_idle_worker(replace(worker, scheduled_for=now), node.name)
         # No expansion counts workers here, so this execution represents the whole node.
-        known = ancestry_hash(idle.node, [batch.ancestry_hash])
+        known = ancestry_hash(idle.node_id, [batch.ancestry_hash])
         planned.append(replace(idle, share=None, ancestry_hash=known))
         statuses[node.name] = NodeStatus(
             state=StepState.COMPLETED, outcome=Outcome.SUCCESS, ancestry_hash=known

@@ -11,13 +11,13 @@ from geneva_drive.serialization import typed_json
 
 
 def is_model(given: type) -> bool:
-    """True of a class of Django's; a project that uses it has imported `django.db.models`."""
+    """True for a Django model; a project with models has imported `django.db.models`."""
     models = sys.modules.get("django.db.models")
     return models is not None and issubclass(given, models.Model)
 
 
 def key_of(hero: Any) -> tuple[Any, ...]:
-    """Return the primary key of a saved record; one that is not saved has no lasting key."""
+    """Return a saved record's primary key; raises for an unsaved one, whose key may change."""
     if hero._state.adding or hero.pk is None:
         raise InvalidInput(
             f"The hero {type(hero).__name__} is not saved yet. Save it, and create the workflow "
@@ -27,7 +27,7 @@ def key_of(hero: Any) -> tuple[Any, ...]:
 
 
 def find(hero_type: str, type_of: Callable[[type], str]) -> type | None:
-    """Return the model of a hero's type among the installed apps; None before Django is set up."""
+    """Return the model of a hero type in the installed apps; None before Django is set up."""
     registry = sys.modules.get("django.apps")
     if registry is None or not registry.apps.models_ready:
         return None
@@ -50,6 +50,6 @@ def load(model: Any, hero_id: str) -> Any:
     db = sys.modules["django.db"]
     # A worker's thread lives longer than a request: its connection may be lost or too old.
     db.close_old_connections()
-    # Not from a replica, which may not have a new record yet: it would count as deleted.
+    # Not from a replica: a record that it does not have yet would count as deleted.
     alias = db.router.db_for_write(model)
     return model._base_manager.using(alias).filter(pk=key).first()

@@ -1,4 +1,4 @@
-"""Heroes: from an object to its reference, and back."""
+"""Convert heroes into references, and load them by their references."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_ID_LENGTH = 255
 
 
 def reference_to(hero: object, session: Session | None = None) -> HeroRef | None:
-    """Return the type and id of a hero; a pending one is flushed if its session is given."""
+    """Return the type and id of a hero; flush `session` first if the hero is pending in it."""
     if hero is None or isinstance(hero, HeroRef):
         return _checked(hero)
     if django_models.is_model(type(hero)):
@@ -37,7 +37,7 @@ def reference_to(hero: object, session: Session | None = None) -> HeroRef | None
         )
     if session is not None and state.pending:
         session.flush()
-    # Not by the attributes: they expire with a commit, and reading them would be a query.
+    # Not the attributes: a commit expires them, and reading them would be a query.
     key = state.identity or state.mapper.primary_key_from_instance(hero)
     if any(part is None for part in key):
         raise InvalidInput(
@@ -69,7 +69,8 @@ def _key_text(key: tuple[Any, ...]) -> str:
     return str(key[0]) if len(key) == 1 else typed_json.dump(list(key))
 
 
-# Classes seen as heroes in this process; an imperatively mapped one has no declarative base.
+# Classes seen as heroes in this process. Imperatively mapped ones can be found only here: they have
+# no declarative base.
 _mapped_classes: dict[str, type] = {}
 
 
@@ -87,9 +88,8 @@ def load(
 ) -> Any:
     """Return a hero; raises `HeroGone` if it was deleted.
 
-    A mapped hero belongs to `session`, the session of a step with `transaction=True`, and is
-    detached without one. Heroes of a `session_factory` may live in another database: they are
-    always detached.
+    A mapped hero belongs to `session`, the session of a step with `transaction=True`. Without one
+    it is detached, and so are all heroes of a `session_factory`, which may use another database.
     """
     if hero_type is None or hero_id is None:
         return None
@@ -115,7 +115,7 @@ def load(
 
 
 def _get(connection: Connection, mapped: type, key: Any) -> Any:
-    # Imported here because it takes as long as all other imports; with mapped heroes it is loaded.
+    # Imported here because it takes as long as all other imports; mapped heroes have imported it.
     from sqlalchemy.orm import Session
 
     with Session(

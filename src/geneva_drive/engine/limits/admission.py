@@ -32,8 +32,8 @@ _MAX_PARKED = 1000  # executions at the head of the queue that are parked togeth
 class SlotRefused:
     """A limit had no slot, so the execution was parked.
 
-    The caller looks at the limit once more. A slot may have become free between the count and the
-    commit that parked the execution, while its worker saw no execution wait for it.
+    The caller checks the limit once more. A slot may have become free between the count and the
+    commit that parked the execution, when the worker that freed it saw no execution wait.
     """
 
     by: WantedSlot
@@ -41,7 +41,7 @@ class SlotRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unknown:
+class _MissingLimits:
     """Limits without a row yet."""
 
     keys: Sequence[str]
@@ -50,14 +50,16 @@ class _Unknown:
 def admit(
     environment: Environment, claimed: Claimed, wanted: Sequence[WantedSlot]
 ) -> SlotRefused | None:
-    """Take a slot of each of an execution's limits; None if it has them and may run.
+    """Take a slot of each of an execution's limits; return None if it may run.
 
-    One transaction takes all of them, or none and parks the execution.
+    One transaction takes all the slots, or parks the execution and takes none.
     """
     store = environment.store
     while True:
-        answer = store.write(lambda connection: _ask(connection, environment, claimed, wanted))
-        if not isinstance(answer, _Unknown):
+        answer = store.write(
+            lambda connection: _try_to_admit(connection, environment, claimed, wanted)
+        )
+        if not isinstance(answer, _MissingLimits):
             return answer
         for key in answer.keys:
             _create(store, key)
@@ -69,14 +71,14 @@ def _create(store: Store, key: str) -> None:
         store.write(lambda connection: store.limits.insert(connection, key))
 
 
-def _ask(
+def _try_to_admit(
     connection: Connection, environment: Environment, claimed: Claimed, wanted: Sequence[WantedSlot]
-) -> SlotRefused | _Unknown | None:
+) -> SlotRefused | _MissingLimits | None:
     store = environment.store
     records = store.limits.lock(connection, [one.key for one in wanted])
-    unknown = [one.key for one in wanted if one.key not in records]
-    if unknown:
-        return _Unknown(unknown)
+    missing = [one.key for one in wanted if one.key not in records]
+    if missing:
+        return _MissingLimits(missing)
     now = environment.clock.now()  # after the wait for the locks, which may have taken a while
     for one in wanted:
         room = measure(connection, store, records[one.key], one.limit, now, most=1)

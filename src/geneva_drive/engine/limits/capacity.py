@@ -11,8 +11,8 @@ from geneva_drive.limit import Limit, Rate
 from geneva_drive.storage.schema.records import LimitRecord
 from geneva_drive.storage.store import Store
 
-# How soon a full limit is looked at again: a worker that held a slot may have died silently.
-LOOK_AGAIN = timedelta(seconds=5)
+# A full limit is checked again this soon, because a worker with a slot may have died.
+RECHECK_DELAY = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def measure(
         if left <= free:
             # If both bounds are reached, the later moment counts.
             later = more_at if left == free else now
-            free, more_at = left, max(later, now + LOOK_AGAIN)
+            free, more_at = left, max(later, now + RECHECK_DELAY)
     return Room(free, more_at)
 
 
@@ -56,10 +56,10 @@ def _room_in_window(
     now: datetime,
     most: int,
 ) -> tuple[int, datetime]:
-    """Return how many may start within the rate, and when the next one after them may.
+    """Return how many executions the rate lets start now, and when one more may start.
 
     Starts are numbered. A start may happen one period after the start `count` numbers before it.
-    So no span of one period holds more than `count` starts. A start that is missing in the table
+    So no span of one period has more than `count` starts. A number without a row is a start that
     was deleted because its period was over.
     """
     above = record.last_number - window.count

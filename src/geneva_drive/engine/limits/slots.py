@@ -16,7 +16,10 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedSlot:
-    """A slot of a limit; `alike` are the columns that all executions of its key share, if known."""
+    """A slot of a limit.
+
+    `alike` are columns by which all executions of the limit's key are found, if there are such.
+    """
 
     key: str
     limit: Limit
@@ -30,7 +33,7 @@ def wanted_by(
     instance: Workflow[Any, Any],
     settings: Settings,
 ) -> tuple[WantedSlot, ...]:
-    """Return a slot for the step's limit and its queue's; a callable key is user code."""
+    """Return the slots for the limits of the step and its queue; a callable key is user code."""
     wanted = []
     own = node.options.limit
     if own is not None:

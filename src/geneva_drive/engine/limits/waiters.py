@@ -1,4 +1,4 @@
-"""Executions that wait for a limit: let them ask again, and delete limits that are unused."""
+"""Wake executions that wait for a limit, and delete unused limits."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.definition import registry
 from geneva_drive.engine.environment import Environment
-from geneva_drive.engine.limits.capacity import LOOK_AGAIN, measure
+from geneva_drive.engine.limits.capacity import RECHECK_DELAY, measure
 from geneva_drive.storage.schema.records import Key, LimitRecord, LimitUse
 from geneva_drive.storage.statements.parked_executions import ALL, Among, LetGo
 from geneva_drive.storage.store import Store
 
 _REST = timedelta(milliseconds=20)
-_MOST_KEYS = 100  # limits in one round
-_MOST_WOKEN = 100  # executions that one look at a limit wakes
+_MOST_KEYS = 100  # limits checked in one round
+_MOST_WOKEN = 100  # executions woken by one check of a limit
 
 
 def due(environment: Environment) -> Sequence[str]:
-    """Return the limits whose next look is due."""
+    """Return the limits that are due to be checked."""
     store, now = environment.store, environment.clock.now()
     return store.read(lambda connection: store.limits.due(connection, now, _MOST_KEYS))
 
@@ -35,7 +35,7 @@ def awaited(environment: Environment, freed: Collection[str]) -> Sequence[str]:
 
 
 def waiting(environment: Environment, key: str, passed_over: Collection[Key]) -> Sequence[Key]:
-    """Return executions that wait for a limit, as many as one look may wake."""
+    """Return executions that wait for a limit, as many as one check may wake."""
     store = environment.store
     return store.read(
         lambda connection: store.parked_executions.waiting(
@@ -44,7 +44,7 @@ def waiting(environment: Environment, key: str, passed_over: Collection[Key]) ->
     )
 
 
-def look(
+def wake(
     environment: Environment,
     keys: Collection[str],
     queues: Sequence[str] | None = None,
@@ -59,7 +59,7 @@ def look(
     store = environment.store
     served = store.parked_executions.is_served(registry.types(), queues)
 
-    def wake(connection: Connection) -> list[LetGo]:
+    def wake_all(connection: Connection) -> list[LetGo]:
         records = store.limits.lock(connection, keys).values()
         now = environment.clock.now()
         return [
@@ -68,7 +68,7 @@ def look(
             if record.wakes_at is not None
         ]
 
-    gone = store.write(wake)
+    gone = store.write(wake_all)
     if any(one.others for one in gone):
         environment.wakeups.ring()  # the caller claims the served ones itself
     return sum(map(sum, gone))
@@ -89,12 +89,12 @@ def _wake(
     wakes_at = None
     if store.parked_executions.any_waits(connection, key, among.passed_over):
         # A woken execution may never take its slot: it may be canceled or skipped.
-        again = min(room.more_at, now + LOOK_AGAIN) if room.free else room.more_at
-        wakes_at = max(again, now + _REST)  # the woken executions have to ask first
+        again = min(room.more_at, now + RECHECK_DELAY) if room.free else room.more_at
+        wakes_at = max(again, now + _REST)  # the woken executions ask for their slots first
     elif among.passed_over and store.parked_executions.any_waits(connection, key):
         # The database refused to change the rest. Another worker, or this one after a restart, may
         # succeed.
-        wakes_at = now + LOOK_AGAIN
+        wakes_at = now + RECHECK_DELAY
     store.limits.change(connection, key, wakes_at=wakes_at)
     return gone
 
@@ -117,7 +117,7 @@ def _is_over(record: LimitRecord, now: datetime) -> bool:
 
 
 def use_of(environment: Environment, limit_key: str) -> LimitUse | None:
-    """Return how much of a limit is in use, to show it."""
+    """Return how much of a limit is in use, for display."""
     store, now = environment.store, environment.clock.now()
     with store.reading() as connection:
         record = store.limits.get(connection, limit_key)

@@ -1,6 +1,6 @@
-"""The engine's side of resumable steps.
+"""Run the loops of resumable steps and batch workers.
 
-Open `step_loop.py` first: it runs one loop. `cursor_saver.py` saves its cursor, through the
+Start with `step_loop.py`, which runs one loop. `cursor_saver.py` saves its cursor, through the
 process's `Checkpointer` (`engine/checkpointer.py`), which commits the cursors of several loops
 together. With `transaction=True`, `loop_session.py` commits items and cursor together.
 """

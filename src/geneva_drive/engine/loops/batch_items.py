@@ -27,16 +27,16 @@ def own_items(
     worker: BatchWorker,
     position: Any,
 ) -> Pairs:
-    """Return what `batch.items()` loops over: each item from a position on, with its cursor.
+    """Return the items of `batch.items()` from a position on, each with its cursor.
 
-    `batches` runs the body of the batch, which only records and rows need: it tells their source.
+    `batches` runs the body of the batch to get the source; only records and rows need it.
     """
     if worker.has_numbers:
         return ((number, number + 1) for number in range(position, part.end))
     source = batches().source
     match source:
         case RecordSource():
-            # The bounds are cursors, and None is an open end.
+            # The bounds are cursors; None sets no bound.
             query = run.backend.open_query(source.query, source.cursor)
             bounded = query if part.end is None else query.up_to(part.end)
             return records.pairs(bounded, position, _CHUNK)
@@ -53,7 +53,7 @@ def own_items(
 
 
 def _rows(source: CsvSource, part: BatchPart, place: Any, first: int) -> Pairs:
-    """Yield the rows from the number `first` on; those of the part begin at `place`."""
+    """Yield the rows from number `first` on; the rows of the part begin at `place` in the file."""
     rows = csv_files.pairs(source.path, place, encoding=source.encoding, **source.options)
     wanted = islice(rows, max(0, first - part.start), part.end - part.start)
     return ((row, number) for number, (row, _) in enumerate(wanted, first + 1))

@@ -1,4 +1,4 @@
-"""One run of a batch worker: call its body with `batch`, and again after each yield."""
+"""Run a batch worker: call its body with `batch`, and again after each yield."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BatchWorkerLoop(StepLoop):
             own_items=lambda position: own_items(source, self.run, self._part, worker, position),
         )
         self.run.stopwatch.total = worker.size
-        # As typed JSON: what the body was given, and what the last checkpoint has saved.
+        # The accumulated results as typed JSON: those passed to the body, and those last saved.
         self._results = self._saved_results = results_text(execution)
         self._yielding = False
 
@@ -69,13 +69,13 @@ class BatchWorkerLoop(StepLoop):
         return self._batch
 
     def goes_on_after(self, returned: object) -> bool:
-        """If the body yielded, save its checkpoint and return True: the body is called again.
+        """Save the checkpoint of a body that yielded, and return True to call the body again.
 
         Raises if the yield is refused, or if the run ends there.
         """
         if not isinstance(returned, CheckpointYield):
             return False
-        # Checked again: the body may have returned what it made in an earlier call.
+        # Checked again, because the body may return a yield that it made in an earlier call.
         self._batch.checkpoint_yield(returned.cursor, returned.items_processed)
         typed_json.dump_cursor(returned.cursor, self._max_cursor_size)
         self._results = self._dump(returned.accumulated_results)
@@ -83,7 +83,7 @@ class BatchWorkerLoop(StepLoop):
         try:
             self.run.yield_at(returned.cursor, returned.items_processed)
         except Exception:
-            self._return_to_saved()  # the database refuses the checkpoint: the old one stays
+            self._return_to_saved()  # the last checkpoint is still the stored one
             raise
         finally:
             self._yielding = False

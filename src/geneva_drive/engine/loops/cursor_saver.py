@@ -20,10 +20,10 @@ _STOPS = {Request.PAUSE: Interruption.PAUSED, Request.CANCEL: Interruption.CANCE
 
 
 class LoopMoved(StorageError):
-    """More is saved than this run knows: the answer to a commit was lost."""
+    """A later position is saved than this run knows, because the answer to a commit was lost."""
 
     def __init__(self) -> None:
-        super().__init__("The loop has come further than its worker knows.")
+        super().__init__("The saved position of the loop is later than its worker knows.")
 
 
 class CursorSaver:
@@ -38,18 +38,18 @@ class CursorSaver:
         self._should_stop = should_stop
         self.saved: CheckpointUpdate | None = None  # the last one of this run
         self.skipped: list[SkippedItem] = []  # since the last checkpoint
-        # True if a checkpoint writes nothing but the cursor and its count. The first one also
-        # clears the failures of earlier attempts.
+        # True if a checkpoint writes only the cursor and its count. The first checkpoint of a run
+        # also clears the failures of earlier attempts.
         self.is_plain = not (execution.failures or execution.recoveries)
 
     @property
     def saved_iterations(self) -> int:
-        """How many iterations are saved, as far as this run knows."""
+        """The number of saved iterations, as far as this run knows."""
         saved = self._execution if self.saved is None else self.saved
         return saved.completed_iterations
 
     def forget_skipped(self) -> None:
-        """Forget the skipped items: they are saved."""
+        """Forget the skipped items, which are saved now."""
         self.skipped.clear()
         self.is_plain = True
 
@@ -83,7 +83,8 @@ class CursorSaver:
 
     def _try_to_save(self, update: CheckpointUpdate) -> Interruption | None:
         while True:
-            # With a history entry, the fast path was tried before, and may have saved.
+            # The fast path may have saved the update already. Saving it again would repeat its
+            # history entry, so `_save_with_rows` checks that first.
             is_plain = self.is_plain and update.entry is None
             save = self._checkpointer.save if is_plain else self._save_with_rows
             if save(update):
@@ -92,7 +93,7 @@ class CursorSaver:
                 stop = self.why_not_saved(connection, update)
             if stop is not None:
                 return stop
-            # The request to stop was withdrawn meanwhile.
+            # The request to stop was withdrawn meanwhile: try again.
 
     def _save_with_rows(self, update: CheckpointUpdate) -> bool:
         def save(connection: Connection) -> bool:
@@ -107,21 +108,21 @@ class CursorSaver:
         return self._store.write(save, waits=False)
 
     def _is_saved(self, connection: Connection, update: CheckpointUpdate) -> bool:
-        """True if an earlier try has saved it, whose answer was lost: its rows are there."""
+        """True if an earlier try saved the update, with its rows, and only the answer was lost."""
         execution = self._store.executions.get(connection, update.execution_id)
         if execution is None or execution.claim_token != update.claim_token:
             return False
         known = self._execution if self.saved is None else self.saved
-        place = (update.completed_iterations, update.cursor)
-        return place == _place(execution) != _place(known)
+        position = (update.completed_iterations, update.cursor)
+        return position == _position_of(execution) != _position_of(known)
 
     def lock_for_rows(self, connection: Connection, update: CheckpointUpdate) -> None:
-        """Lock the workflow, which the rows of `checkpoints` refer to, before its execution."""
+        """Lock the workflow before its execution, if rows of `checkpoints` will refer to it."""
         if self.skipped or update.entry is not None:
             self._store.workflows.lock(connection, [self._execution.workflow_id])
 
     def append_rows(self, connection: Connection, update: CheckpointUpdate) -> None:
-        """Insert the rows of the skipped items, and of the checkpoint if it has an entry."""
+        """Insert the rows of skipped items, and the history entry of the update if it has one."""
         checkpoints = self._store.checkpoints
         checkpoints.append(connection, list(skipped_values(self._execution, self.skipped)))
         if update.entry is not None:
@@ -130,18 +131,18 @@ class CursorSaver:
     def why_not_saved(
         self, connection: Connection, update: CheckpointUpdate
     ) -> Interruption | None:
-        """Return why a cursor could not be saved; None if it could be saved now."""
+        """Return the interruption that kept a cursor from being saved; None to try again."""
         execution = self._store.executions.get(connection, update.execution_id)
         if execution is None or execution.claim_token != update.claim_token:
             return Interruption.CLAIM_LOST
         return None if execution.stop is None else _STOPS[execution.stop]
 
     def require_unmoved(self, connection: Connection) -> None:
-        """Raise `LoopMoved` if more is saved than this run knows."""
+        """Raise `LoopMoved` if a later position is saved than this run knows."""
         execution = self._store.executions.get(connection, self._execution.id)
         if execution is None or execution.completed_iterations != self.saved_iterations:
             raise LoopMoved
 
 
-def _place(at: ExecutionRecord | CheckpointUpdate) -> tuple[int, str | None]:
+def _position_of(at: ExecutionRecord | CheckpointUpdate) -> tuple[int, str | None]:
     return at.completed_iterations, at.cursor

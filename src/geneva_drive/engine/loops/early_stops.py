@@ -1,4 +1,4 @@
-"""When a run of a resumable step ends early."""
+"""The limits that end a run of a resumable step early."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geneva_drive.iteration.pace import Pace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlyStops:
-    """What may end a run early, beside the step's own options."""
+    """Reasons to end a run early, besides the step's own options."""
 
     should_stop: Callable[[], bool] = bool  # true once the worker is stopping
     max_iterations: int | None = None  # instead of the step's own, for tests

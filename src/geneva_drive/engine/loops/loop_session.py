@@ -21,10 +21,10 @@ from geneva_drive.storage.dialects.connection_options import WRITES_OPTION
 
 
 class LoopTransaction:
-    """The session of such a loop, and its backend in place of the `StepLoop`.
+    """The session of such a loop, and its backend instead of the `StepLoop`.
 
-    Each checkpoint commits, and the next item begins a new transaction. Whatever is open at the
-    end is rolled back.
+    Each checkpoint commits, and the next item begins a new transaction. A transaction that is open
+    at the end is rolled back.
     """
 
     commits_items = True
@@ -39,7 +39,7 @@ class LoopTransaction:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            # Without expiry, or each commit would make the rest of the chunk be read again.
+            # With expiry, each commit would cause the rest of the chunk to be read again.
             self.session = StepSession(self._database.engine, expire_on_commit=False)
             stack.callback(self.session.close)
             stack.callback(self._roll_back)
@@ -81,7 +81,7 @@ class LoopTransaction:
 
     def save(self, state: LoopState) -> Interruption | None:
         crash_points.require_life()
-        with self._database.translating():  # the checkpoint is ours, not the body's statement
+        with self._database.translating():  # the checkpoint is not a statement of the body
             return self._save(state)
 
     def _save(self, state: LoopState) -> Interruption | None:
@@ -93,7 +93,7 @@ class LoopTransaction:
         while not self._store.checkpoints.save(connection, update, after=after):
             stop = saver.why_not_saved(connection, update)
             if stop is not None:
-                transaction_mark.leave(connection)  # the items done so far commit with the outcome
+                transaction_mark.leave(connection)  # the finished items commit with the outcome
                 return stop
             saver.require_unmoved(connection)
         saver.append_rows(connection, update)
@@ -133,8 +133,8 @@ class LoopTransaction:
         if self._is_open:
             return
         with ExitStack() as stack:
-            # First the writer lock, then a connection, as everywhere: in the other order, threads
-            # that wait for the lock could hold all connections of a small pool.
+            # First the writer lock, then a connection, as everywhere. Otherwise the threads that
+            # wait for the lock could hold all connections of a small pool.
             stack.enter_context(self._database.dialect.writing())
             connection = self.session.connection(execution_options={WRITES_OPTION: True})
             self._joined = stack.enter_context(self._database.joining(connection))
@@ -147,7 +147,7 @@ class LoopTransaction:
         try:
             Session.rollback(self.session)
         finally:
-            # Or later writes of this thread would go to the ended transaction.
+            # Otherwise later writes of this thread would go to the ended transaction.
             self._release()
 
     def _release(self) -> None:

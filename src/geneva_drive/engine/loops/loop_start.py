@@ -1,4 +1,4 @@
-"""Where a run of a loop begins and ends, read from its execution."""
+"""Read from an execution where a run of its loop begins and ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geneva_drive.storage.schema.records import ExecutionRecord
 
 
 def partitioning_of(execution: ExecutionRecord, iteration: Iteration) -> Partitioning:
-    """Return which items a run goes through; raises if the end cannot be read."""
+    """Return the part of the items that a run processes; raises if its end cannot be read."""
     partition = Partition.load(execution.share)
     if partition is None:
         return Partitioning(iteration.partitions)
@@ -22,7 +22,7 @@ def partitioning_of(execution: ExecutionRecord, iteration: Iteration) -> Partiti
 
 
 def state_of(execution: ExecutionRecord, iteration: Iteration) -> LoopState:
-    """Return where the loop stands; raises if its cursor cannot be read."""
+    """Return the loop's saved state; raises if its cursor cannot be read."""
     has_cursor = execution.cursor is not None
     cursor = read_cursor(execution, execution.cursor) if has_cursor else _start(execution)
     if cursor is None and not has_cursor:
@@ -39,7 +39,7 @@ def read_cursor(execution: ExecutionRecord, text: str | None) -> Any:
     try:
         return typed_json.load(text)
     except Exception as error:
-        # A registered serializer decodes the types of an app, and may raise anything.
+        # A serializer that the application registered may raise anything.
         raise InvalidInput(
             f"The saved cursor of step {execution.step_name!r} cannot be read. {_why(error)} Fix "
             f"this and resume the workflow, or start the step over with `geneva rewind`."

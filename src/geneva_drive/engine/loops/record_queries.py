@@ -21,14 +21,14 @@ OpenSession = Callable[[], "AbstractContextManager[Session]"]
 def open_query(
     query: Any, cursor: Any, open_session: OpenSession, *, detach: bool
 ) -> Keyset | QuerySetRecords:
-    """Prepare a select or a QuerySet to be read from any cursor on."""
+    """Prepare a select or a QuerySet for reading after any cursor."""
     if is_queryset(query):
         return QuerySetRecords(query, cursor)
     return Keyset(query, cursor, open_session=open_session, detach=detach)
 
 
 class PatientQuery:
-    """A query whose reads wait for a database in trouble: each begins after a known cursor."""
+    """A query whose reads wait for a database in trouble; each can be repeated from its cursor."""
 
     def __init__(self, query: Query, database: Database) -> None:
         self._query = query

@@ -1,4 +1,4 @@
-"""One run of a resumable step: call its body with `it`, save its cursor, skip failed items."""
+"""Run a resumable step: call its body with `it`, save its cursor, skip failed items."""
 
 from __future__ import annotations
 
@@ -85,26 +85,26 @@ class StepLoop:
         return self.run.state.completed > self._execution.completed_iterations
 
     def execution_now(self) -> ExecutionRecord:
-        """Return the execution with the failures that still count."""
+        """Return the execution, without the failures that no longer count."""
         if not self.has_moved:
             return self._execution
         return self._execution._replace(failures=None, recoveries=0)
 
     def make_it(self, node: Node) -> LoopArgument:
-        """Return a new `it`, for the first call of the body or the one after a skipped item."""
+        """Return a new `it`, for the first call of the body or the call after a skipped item."""
         self.run.begin_body()
         return AsyncIterableStep(self.run) if node.is_async else IterableStep(self.run)
 
     def goes_on_after(self, returned: object) -> bool:  # noqa: ARG002 - batch workers look at it
-        """True if the body is to be called again, as a batch worker is after a yield."""
+        """True if the body is to be called again: only that of a batch worker, after a yield."""
         return False
 
     def close(self) -> None:
-        """Make every further use of `it` raise: a thread of the body may have kept it."""
+        """Make every further use of `it` raise, because a thread of the body may have kept it."""
         self.run.backend = cast("Any", EndedBackend(self.run.name))
 
     def position(self) -> LoopPosition:
-        """Return where the loop stands; raises if its cursor cannot be stored."""
+        """Return the loop's position; raises if its cursor cannot be stored."""
         state = self.run.state
         return LoopPosition(
             cursor=self._cursor_text(state),
@@ -116,7 +116,7 @@ class StepLoop:
         )
 
     def last_position(self) -> LoopPosition:
-        """Return where the loop stands; if its cursor cannot be stored, the last saved position."""
+        """Return the loop's position, or the last saved one if its cursor cannot be stored."""
         try:
             return self.position()
         except InvalidInput:
@@ -140,7 +140,7 @@ class StepLoop:
             self._refuse_open_writes()
         update = self.update_for(state)
         try:
-            # The fast path: it saves nearly all checkpoints.
+            # The fast path, for nearly all checkpoints.
             is_saved = self.saver.is_plain and self._checkpointer.save(update)
         except StorageError:
             is_saved = False
@@ -188,7 +188,7 @@ class StepLoop:
         """Do nothing: the writes of an item cannot be undone."""
 
     def item_ends(self) -> None:
-        # After each item, not only at a checkpoint: the cursor is also stored when the run ends.
+        # After each item, not only at checkpoints: the end of the run also stores the cursor.
         if open_writes.are_there():
             self._refuse_open_writes()
         crash_points.reached("item")
@@ -208,8 +208,8 @@ class StepLoop:
         return record_queries.PatientQuery(opened, environment.store.database)
 
     def skips(self, error: Exception) -> bool:
-        """Skip the item that raised `error`, and return True, if that is the step's policy."""
-        if not self.run.skips_errors or self._is_no_fault_of_item(error):
+        """Skip the item that raised `error` if the step's policy is to skip; True if it did."""
+        if not self.run.skips_errors or self._would_fail_any_item(error):
             return False
         item = self.run.item_of(error)
         if item is None:
@@ -218,7 +218,7 @@ class StepLoop:
             return False
         most, state = self._iteration.max_item_errors, self.run.state
         if most is not None and state.errors >= most:
-            error.add_note(f"{most} items were skipped before: max_item_errors is reached.")
+            error.add_note(f"{most} items were skipped before; max_item_errors allows no more.")
             return False
         details = ErrorDetails.of(error)
         self.saver.skip(
@@ -235,14 +235,14 @@ class StepLoop:
         self.run.skip_item()
         return True
 
-    def _is_no_fault_of_item(self, error: Exception) -> bool:
-        """True if every item would meet the error."""
+    def _would_fail_any_item(self, error: Exception) -> bool:
+        """True if the error would have happened at any item."""
         if isinstance(error, UncommittedWork):
             return True
         return self._environment.store.database.passing(error) is not None
 
     def _return_to_saved(self) -> None:
-        """Go back to the last checkpoint: writes of later items may never be committed."""
+        """Go back to the last checkpoint, because later items may never be committed."""
         saved, state = self.saver.saved, state_of(self._execution, self._iteration)
         if saved is not None:
             if saved.cursor is not None:
@@ -253,7 +253,7 @@ class StepLoop:
         self.saver.skipped.clear()
 
     def restart_from(self, execution: ExecutionRecord) -> None:
-        """Go back to what is saved, as everything later was rolled back.
+        """Go back to the saved position, because everything after it was rolled back.
 
         Raises if the saved cursor cannot be read.
         """
@@ -266,7 +266,7 @@ class StepLoop:
         return typed_json.dump(self._progress_values())
 
     def _progress_values(self) -> dict[str, Any]:
-        # The time tells whether the loop advances: checkpoints write no time of their own.
+        # The only time that checkpoints write; it shows whether the loop advances.
         at = self._environment.clock.now().isoformat()
         return {**self.run.stored_progress(), "at": at}
 

@@ -1,6 +1,6 @@
-"""Workflows that no worker runs any more.
+"""Find workflows that make no progress, and continue or report them.
 
-`lost_workers` reschedules executions whose worker is silent past its lease; `orphans` continues
-ready workflows without an active execution; `long_pauses` and `stale_workflows` report what stands
-still. Housekeeping calls all of them. Start with `lost_workers`.
+Start with `lost_workers`, which reschedules executions whose worker is silent past its lease.
+`orphans` continues ready workflows without an active execution. `long_pauses` and `stale_workflows`
+report dead letters. Housekeeping calls all of them.
 """

@@ -1,4 +1,4 @@
-"""Workflows that took longer than their document allows: they are canceled."""
+"""Cancel workflows that took longer than their document allows."""
 
 from __future__ import annotations
 

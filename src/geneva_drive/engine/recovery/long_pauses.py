@@ -1,4 +1,4 @@
-"""Workflows that were paused longer than the setting `resume_timeout`: dead letters."""
+"""Report workflows that were paused for longer than `resume_timeout` as dead letters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from geneva_drive.engine.commit.dead_letters import report
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits.approvals.pending_request import PendingRequest
-from geneva_drive.engine.waits.approvals.reassignment import Escalation, escalate_pending
+from geneva_drive.engine.waits.approvals.reassignment import EscalatedRequest, escalate_pending
 from geneva_drive.states import ApprovalState, DeadLetterReason, WorkflowState
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.statements.waits.approvals import ApprovalFilter
@@ -18,7 +18,7 @@ from geneva_drive.telemetry import TelemetryEvent
 
 
 def report_pauses(environment: Environment, workflow_ids: Sequence[Key], before: datetime) -> int:
-    """Make dead letters of workflows that have been paused since before a moment; count them."""
+    """Report workflows that have been paused since `before` or longer; return how many."""
     if not workflow_ids:
         return 0
     count, emitted = environment.store.write(
@@ -56,11 +56,11 @@ def _report(
 def _escalate(
     connection: Connection, environment: Environment, workflow: WorkflowRecord, now: datetime
 ) -> list[TelemetryEvent]:
-    """Escalate the pending requests of a workflow that can be and have not been."""
+    """Escalate a workflow's pending requests that name a role for it, once each."""
     store = environment.store
     wanted = ApprovalFilter(state=ApprovalState.PENDING, workflow_id=workflow.id)
     escalations = [
-        Escalation(
+        EscalatedRequest(
             PendingRequest(workflow=workflow, approval=approval, people={}, now=now),
             approval.escalate_to,
         )

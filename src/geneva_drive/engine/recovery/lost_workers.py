@@ -1,4 +1,4 @@
-"""Recover executions from workers that are lost."""
+"""Recover the executions of lost workers."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Recovered:
 
     count: int
     has_more: bool
-    skipped: frozenset[HeldClaim]  # nothing could be recorded for them
-    locked: frozenset[HeldClaim]  # left for when all others have been tried
+    skipped: frozenset[HeldClaim]  # their recovery could not be written
+    locked: frozenset[HeldClaim]  # their workflow is locked; tried again after all others
 
 
 def recover(
@@ -42,25 +42,25 @@ def recover(
 ) -> Recovered:
     """Reschedule a batch of executions whose workers are silent past the lease.
 
-    A claim that could not be recovered is skipped the next time: it would be refused again, and
-    block the rows behind it.
+    A claim that could not be recovered is skipped the next time: it would fail again, and block
+    the rows after it.
     """
     store, settings = environment.store, environment.settings
     limit = _BATCH + len(skipped) + len(locked)
 
-    def look(connection: Connection) -> tuple[list[WorkerRecord], Sequence[ExecutionRecord]]:
+    def read(connection: Connection) -> tuple[list[WorkerRecord], Sequence[ExecutionRecord]]:
         workers = store.workers.all(connection, settings.lease)
         living = [worker.id for worker in workers if worker.is_alive]
         return workers, store.executions.held_by_none_of(connection, living, limit)
 
-    workers, found = store.read_at_once(look)
+    workers, found = store.read_at_once(read)
     lost = _without_newcomers(environment, found)
-    free = [record for record in lost if _claim(record) not in skipped | locked]
+    free = [record for record in lost if _claim_of(record) not in skipped | locked]
     wanted = _unlocked(environment, free)
-    locked |= {_claim(record) for record in free} - {_claim(record) for record in wanted}
+    locked |= {_claim_of(record) for record in free} - {_claim_of(record) for record in wanted}
     names = {worker.id: worker.name for worker in workers}
     endings = [
-        _lost(
+        _lost_run(
             record,
             f"Worker {names.get(record.worker_id or '', record.worker_id)} was lost.",
             settings.max_recoveries,
@@ -72,9 +72,9 @@ def recover(
     if not has_more:
         # These workers hold no claims now, so their rows are no longer needed.
         _forget(environment, [worker for worker in workers if not worker.heard_within_lease])
-    still_there = {_claim(record) for record in lost} & skipped
+    still_there = {_claim_of(record) for record in lost} & skipped
     unrecovered = {
-        _claim(record) for record, one in zip(wanted, applied, strict=True) if one is None
+        _claim_of(record) for record, one in zip(wanted, applied, strict=True) if one is None
     }
     return Recovered(
         count=_count(applied),
@@ -117,15 +117,15 @@ def release(
 ) -> int:
     """Release claims of this process that none of its threads runs; return how many."""
     limit = environment.settings.max_recoveries if counted else None
-    endings = [_lost(record, why, limit) for record in held]
+    endings = [_lost_run(record, why, limit) for record in held]
     return _count(commit_endings(environment, endings)) if endings else 0
 
 
-def _claim(record: ExecutionRecord) -> HeldClaim:
+def _claim_of(record: ExecutionRecord) -> HeldClaim:
     return HeldClaim(record.id, record.claim_token)
 
 
-def _lost(record: ExecutionRecord, why: str, limit: int | None) -> EndedRun:
+def _lost_run(record: ExecutionRecord, why: str, limit: int | None) -> EndedRun:
     return EndedRun(
         workflow_id=record.workflow_id,
         execution_id=record.id,

@@ -1,4 +1,4 @@
-"""Orphans: ready workflows without an active execution, and how each goes on."""
+"""Continue orphans: ready workflows without an active execution."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOTHING_SCHEDULED = "Nothing was scheduled for it."
 def adopt(environment: Environment, workflow_ids: Sequence[Key]) -> int:
     """Continue the workflows that still are orphans, in one transaction; return how many.
 
-    The workflows are locked, so that only one of two workers that found the same orphan adopts it.
+    The workflows are locked, so that two workers that found the same orphan do not both adopt it.
     """
     store, now = environment.store, environment.clock.now()
     applied = store.write(
@@ -102,7 +102,7 @@ def _decide(
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(workflow, state=state),
+            workflow=_without_request(workflow, state=state),
             schedule=following.schedule,
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
@@ -124,23 +124,23 @@ def decide_adoption(
     now: datetime,
     parents: Iterable[str | None] = (),
 ) -> Change:
-    """Return how an orphan goes on, by the latest attempt at its next step.
+    """Return the change that continues an orphan; `attempt` is the latest at its next step.
 
-    `parents` are the ancestry hashes of what that step depends on.
+    `parents` are the ancestry hashes of the steps that this step depends on.
     """
     name = workflow.next_step_name
     if name is None:
         return _pause(
             workflow,
-            f"{NOTHING_SCHEDULED} It does not say which step is next: choose one with `resume_at` "
-            f"in code or `geneva resume ID --at STEP` in the shell, or cancel it.",
+            f"{NOTHING_SCHEDULED} No next step is stored either: choose one with `resume_at` in "
+            f"code or `geneva resume ID --at STEP` in the shell, or cancel the workflow.",
         )
     if attempt is not None and is_done(attempt.state, attempt.outcome):
-        # A step that is recorded as done is not repeated, unless a person asks for it.
+        # A step that is recorded as done runs again only if an operator wants it.
         return _pause(
             workflow,
             f"{NOTHING_SCHEDULED} Step {name!r} is {attempt.state} already: `resume` runs it "
-            f"again, `skip` goes on with the one after it.",
+            f"again, `skip` continues with the step after it.",
         )
     planned = replace(
         _planned(definition, workflow, name, now if attempt else _due_at(definition, workflow)),
@@ -150,7 +150,7 @@ def decide_adoption(
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(workflow, next_step_name=planned.step_name),
+            workflow=_without_request(workflow, next_step_name=planned.step_name),
             schedule=(planned,),
             audit=AuditEntry(command="adopt", actor=ACTOR, reason=NOTHING_SCHEDULED),
         )
@@ -167,7 +167,7 @@ def _planned(
 
 
 def _due_at(definition: Definition, workflow: WorkflowRecord) -> datetime:
-    """Return when the step was due, counted from when the workflow came to it."""
+    """Return when the step was due, counted from when it became the workflow's next step."""
     node = definition.get(workflow.next_step_name or "")
     return workflow.updated_at + (node.options.wait if node else timedelta(0))
 
@@ -176,7 +176,7 @@ def _pause(workflow: WorkflowRecord, reason: str) -> Change:
     return honour_request(
         Change(
             record=workflow,
-            workflow=_as_it_is(
+            workflow=_without_request(
                 workflow,
                 state=WorkflowState.PAUSED,
                 paused_reason=reason,
@@ -187,6 +187,6 @@ def _pause(workflow: WorkflowRecord, reason: str) -> Change:
     )
 
 
-def _as_it_is(workflow: WorkflowRecord, **values: Any) -> WorkflowMove:
-    """Keep the row as it is, except for `values` and a request, which is honoured here."""
+def _without_request(workflow: WorkflowRecord, **values: Any) -> WorkflowMove:
+    """Return a move that changes `values` only, and clears a request, which is honoured here."""
     return unchanged(workflow, requested=None, requested_reason=None, **values)

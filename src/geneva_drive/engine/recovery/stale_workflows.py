@@ -1,4 +1,4 @@
-"""Workflows without progress for longer than `stale_after`: dead letters.
+"""Report workflows without progress for longer than `stale_after` as dead letters.
 
 Progress is a change of state or a checkpoint. The time of a loop's last checkpoint is in its stored
 progress, which is written at most once a second.
@@ -25,7 +25,7 @@ from geneva_drive.storage.statements.stale_executions import QuietExecution
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A workflow that seems to make no progress, and the step that should."""
+    """A workflow that seems to make no progress, and its due or running step."""
 
     workflow_id: Key
     step_name: str
@@ -34,7 +34,7 @@ class Suspect:
 
 
 def types_by_span(settings: Settings) -> Mapping[timedelta, list[str]]:
-    """Return the types of this process by their `stale_after`, those without one left out."""
+    """Return this process's workflow types by their `stale_after`; omit types without one."""
     types: dict[timedelta, list[str]] = defaultdict(list)
     for definition in registry.definitions():
         span = definition.stale_after or settings.stale_after
@@ -44,7 +44,7 @@ def types_by_span(settings: Settings) -> Mapping[timedelta, list[str]]:
 
 
 def find_suspects(environment: Environment, limit: int) -> dict[Key, Suspect]:
-    """Return up to `limit` workflows for each class, and everything that runs for too long."""
+    """Return all workflows with a running suspect, and up to `limit` per type with a due one."""
     store, now = environment.store, environment.clock.now()
     found: dict[Key, Suspect] = {}
     for span, types in types_by_span(environment.settings).items():
@@ -61,7 +61,7 @@ def find_suspects(environment: Environment, limit: int) -> dict[Key, Suspect]:
 
 
 def report_stale(environment: Environment, suspects: Sequence[Suspect]) -> int:
-    """Make dead letters of the workflows that still make no progress; return how many."""
+    """Report the workflows that still make no progress; return how many."""
     if not suspects:
         return 0
     return environment.store.write(lambda connection: _report(connection, environment, suspects))
@@ -69,12 +69,12 @@ def report_stale(environment: Environment, suspects: Sequence[Suspect]) -> int:
 
 def _report(connection: Connection, environment: Environment, suspects: Sequence[Suspect]) -> int:
     store, now = environment.store, environment.clock.now()
-    # A worker may have frozen during its commit: nothing waits for its lock here.
+    # A worker may have frozen during its commit, so do not wait for its locks.
     ids = sorted(store.workflows.unlocked(connection, [one.workflow_id for one in suspects]))
     workflows = store.workflows.get_many(connection, ids)
     pending = store.dead_letters.pending_reasons(connection, ids)
     reason, count = DeadLetterReason.STALENESS_TIMEOUT, 0
-    told = store.dead_letters.last_reported(connection, ids, reason)
+    reported = store.dead_letters.last_reported(connection, ids, reason)
     running: dict[Key, list[datetime]] = defaultdict(list)
     for other in store.stale_executions.running_in(connection, ids):
         running[other.workflow_id].append(_last_progress(other))
@@ -84,8 +84,8 @@ def _report(connection: Connection, environment: Environment, suspects: Sequence
             continue
         # A step that runs beside this one may make progress.
         at = max(workflow.updated_at, one.last_progress_at, *running[workflow.id])
-        is_told = workflow.id in told and told[workflow.id] >= at
-        if at <= now - one.stale_after and not is_told:
+        is_reported = workflow.id in reported and reported[workflow.id] >= at
+        if at <= now - one.stale_after and not is_reported:
             report(connection, store, workflow.id, reason, one.step_name, now)
             count += 1
     return count

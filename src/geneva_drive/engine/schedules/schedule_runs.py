@@ -52,7 +52,7 @@ def fire(environment: Environment, type_name: str) -> int | None:
     Return None if another process holds the lock of the schedule.
     """
     try:
-        definition = definition_lookup.startable(environment.store, type_name)
+        definition = definition_lookup.require_startable(environment.store, type_name)
     except (NotFound, InvalidStateError):  # a class of another process, or disabled since
         return 0
     new = new_workflow(environment, definition)

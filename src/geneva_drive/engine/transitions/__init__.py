@@ -1,5 +1,6 @@
 """Pure decisions: what follows from the outcome of a step, as a `Change`. No I/O.
 
-Start with `decide`. `outcome` lists everything that can come of running a step, `change` what a
-decision can write. `engine/commit` calls the decisions under the workflow's lock and writes them.
+Start with `decide`. `outcome` lists every way a run of a step can end, and `change` everything that
+a decision can write. `engine/commit` calls `decide` under the workflow's lock and writes the
+change.
 """

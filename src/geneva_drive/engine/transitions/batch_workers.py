@@ -10,15 +10,16 @@ from geneva_drive.storage.schema.expansion_record import expansion_of
 from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 _NULL = "null"
-RECORDS = '"records"'  # in place of an item, if the bounds are cursors of records
-FIRST_ROWS = '"rows"'  # in place of a place in a CSV file, if the rows begin with the file
+# Special values of `BatchWorker.item`.
+RECORDS = '"records"'  # the bounds are cursors of records
+FIRST_ROWS = '"rows"'  # the range begins at the first row of a CSV file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchWorker:
-    """What one worker of an expansion works on.
+    """The work of one worker of an expansion.
 
-    The values stay typed JSON, because this is also read where their types are not known.
+    The values stay typed JSON, because some readers do not have the classes of these values.
     """
 
     expansion: str  # the node that all workers of the batch or map belong to
@@ -26,11 +27,11 @@ class BatchWorker:
     start: str = _NULL
     end: str = _NULL
     metadata: str = _NULL
-    item: str = _NULL  # of a map; of a CSV file, the place at which the rows begin
+    item: str = _NULL  # of a map; for a CSV file, where in the file the range's rows begin
 
     @property
     def label(self) -> str:
-        """The number as text, by which people know the worker."""
+        """The number as people see it, such as 004."""
         return f"{self.number:03d}"
 
     @property
@@ -49,7 +50,7 @@ class BatchWorker:
 
     @property
     def has_numbers(self) -> bool:
-        """True if its items are the numbers of its range, whatever its batch would say now."""
+        """True if its items are the numbers of its range, which need no call of its batch."""
         return self.item == _NULL and self.size is not None
 
     def dump(self) -> str:
@@ -73,15 +74,15 @@ class BatchWorker:
     def of(cls, record: ExecutionRecord) -> BatchWorker:
         """Return the worker of an execution that is one."""
         worker = cls.load(record.share)
-        assert worker is not None, f"{record.node_id} is no worker"
+        assert worker is not None, f"{record.node_id} is not a batch worker"
         return worker
 
 
 _VALUES = ("start", "end", "metadata", "item")
 
 
-def whole_of(record: ExecutionRecord) -> str:
-    """Return the node that a worker belongs to; the execution's own node if it is none."""
+def graph_node_id(record: ExecutionRecord) -> str:
+    """Return the batch or map that an execution is a worker of; else its own node."""
     return expansion_of(record.share) or record.node_id
 
 

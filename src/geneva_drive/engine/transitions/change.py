@@ -1,4 +1,4 @@
-"""What a decision wants written: plain data, which `commit/writer.py` puts into rows."""
+"""Changes: what a decision writes, as plain data that `commit/writer.py` turns into rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ from geneva_drive.states import (
 )
 from geneva_drive.storage.schema.expansion_record import ExpansionRecord
 from geneva_drive.storage.schema.records import (
+    CHAIN_SLOT,
     ExecutionRecord,
     GraphNodeRecord,
     Key,
     WorkflowRecord,
 )
 from geneva_drive.value_class import value
-
-# Shared by all executions of a chain, so that a unique index allows one active at a time.
-CHAIN_SLOT = "chain"
 
 
 @value
@@ -48,7 +46,7 @@ class ExecutionMove:
     interrupted_by: Interruption | None = None
     position: LoopPosition | None = None  # None leaves it where it was
     chosen: tuple[str, ...] | None = None  # the branches that a decision chose
-    wait: Wait | None = None  # what it waits for from now on
+    wait: Wait | None = None  # the wait that begins
     metadata: str | None = None  # of a document's step; None leaves it as it is
 
 
@@ -57,6 +55,7 @@ class NewExecution:
     """An execution to insert."""
 
     step_name: str
+    node_id: str  # in a chain the step's name
     signature: str
     queue: str
     priority: int
@@ -67,20 +66,15 @@ class NewExecution:
     outcome: Outcome | None = None
     stop: Request | None = None
     is_limited: bool = False  # it needs a slot of its step's limit before it runs
-    position: LoopPosition | None = None  # where its loop goes on
+    position: LoopPosition | None = None  # where its loop continues
     share: str | None = None  # which partition it is, as JSON; see `partitions.py`
-    node_id: str | None = None  # None if it is the step's name
     slot: str = CHAIN_SLOT
     ancestry_hash: str | None = None
     attempt: int | None = None  # None to count earlier attempts when it is written
     child_id: Key | None = None  # the child of an earlier attempt, which has ended
-    stored: GraphNodeRecord | None = None  # its node, if that was read along
-    result: str | None = None  # of a step that an operator completed
+    stored: GraphNodeRecord | None = None  # its stored node, if already read
+    result: str | None = None  # given by the operator who completed the step
     lane: str | None = None  # None if it is the workflow's type
-
-    @property
-    def node(self) -> str:
-        return self.node_id or self.step_name
 
 
 @value
@@ -119,11 +113,11 @@ class ResumeRequest:
 
 @value
 class ExpansionChange:
-    """A batch or map that was expanded, or that is over."""
+    """A batch or map that was expanded or has ended."""
 
     record: ExpansionRecord
     is_over: bool
-    execution_id: Key | None = None  # that expanded or ended it; None for a command
+    execution_id: Key | None = None  # the one that expanded or ended it; None for a command
 
 
 @value
@@ -138,9 +132,9 @@ class Change:
     audit: AuditEntry | None = None
     resume: ResumeRequest | None = None
     context: str | None = None  # the workflow's new context; None leaves it as it is
-    drops_pending: Outcome | None = None  # cancels the workers of batches that have not started
-    expansions: tuple[ExpansionChange, ...] = ()  # for events; `engine/graphs` writes the rows
-    freezes_graph: bool = False  # its stored graph replaces its class's from now on
+    drops_pending: Outcome | None = None  # cancel the pending batch workers, with this outcome
+    expansions: tuple[ExpansionChange, ...] = ()  # for telemetry; `engine/graphs` writes the rows
+    freezes_graph: bool = False  # from now on the stored graph replaces that of the class
 
 
 def unchanged(record: WorkflowRecord, **values: Any) -> WorkflowMove:

@@ -47,6 +47,15 @@ from geneva_drive.states import DeadLetterReason, Outcome, Request, StepState, W
 from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
 
 
+def is_in_graph(
+    workflow: WorkflowRecord, execution: ExecutionRecord, definition: Definition | None
+) -> bool:
+    """True if other nodes may be active beside the execution; `engine/graphs` decides its end."""
+    if workflow.has_graph or (definition is not None and definition.is_graph):
+        return True
+    return execution.is_graph_node
+
+
 def decide(
     definition: Definition | None,
     workflow: WorkflowRecord,
@@ -58,9 +67,9 @@ def decide(
 ) -> Change:
     """Return what to write after `execution` of a chain ended in `outcome`.
 
-    `definition` may be None only for a lost or handed-over execution: a worker can recover those
-    without having the class. `position` is where the loop of a resumable step stands, `siblings`
-    are the latest attempts at the other partitions of its step.
+    `definition` may be None only for a lost or handed-over execution, which a worker can recover
+    without having the class. `position` is how far the loop of a resumable step has come, and
+    `siblings` are the latest attempts at the other partitions of its step.
     """
     ended = EndedExecution(definition, workflow, execution, now, position)
     change = _change_for(ended, outcome)
@@ -129,28 +138,28 @@ def _pass(
         case Routed():
             return ended.follow_route(outcome)
         case Decided():
-            return _decide_approval(ended, outcome)
+            return _after_wait(ended, outcome)
         case Expanded():  # `engine/graphs` plans its workers
             return ended.advance(ended.end(StepState.COMPLETED, Outcome.SUCCESS))
         case _:
             assert_never(outcome)
 
 
-def _decide_approval(ended: EndedExecution, decided: Decided) -> Change:
+def _after_wait(ended: EndedExecution, decided: Decided) -> Change:
     match decided.then:
         case AfterDecision.CONTINUE:
-            return ended.advance(_end_approval(ended, StepState.COMPLETED, decided))
+            return ended.advance(_end_wait(ended, StepState.COMPLETED, decided))
         case AfterDecision.CANCEL:
-            end = _end_approval(ended, StepState.COMPLETED, decided)
+            end = _end_wait(ended, StepState.COMPLETED, decided)
             return ended.close(end, WorkflowState.CANCELED)
         case AfterDecision.PAUSE:
-            end = _end_approval(ended, StepState.FAILED, decided)
+            end = _end_wait(ended, StepState.FAILED, decided)
             return ended.pause(end, decided.outcome)
         case _:
             assert_never(decided.then)
 
 
-def _end_approval(ended: EndedExecution, state: StepState, decided: Decided) -> ExecutionMove:
+def _end_wait(ended: EndedExecution, state: StepState, decided: Decided) -> ExecutionMove:
     return ended.end(state, decided.outcome, result=decided.result)
 
 
@@ -218,7 +227,7 @@ def _recover(ended: EndedExecution, lost: Lost) -> Change:
         recoveries=execution.recoveries + counted,
         rewind=lost.rewind,
     )
-    # The child of this attempt has ended: the next attempt reports it, and starts no other.
+    # The child of this attempt has ended. The next attempt reports that child, and starts no other.
     following = replace(change.schedule[0], child_id=execution.child_id)
     if lost.resets_counts:
         following = replace(following, failures=None, recoveries=0)

@@ -36,7 +36,7 @@ class EndedExecution:
     ) -> None:
         self._definition = definition
         self.workflow = workflow
-        self.execution = position.reached_by(execution) if position else execution
+        self.execution = position.applied_to(execution) if position else execution
         self._position = position
         self._now = now
         self._in_graph = in_graph
@@ -248,10 +248,10 @@ def merged_context(workflow: WorkflowRecord, update: ContextUpdate | None) -> st
     """Return the new context as stored text; None if nothing is written."""
     if update is None:
         return None
-    if workflow.context == update.before:  # as nearly always
+    if workflow.context == update.before:  # nearly always
         return update.after
     present = typed_json.load(workflow.context) or {}
     try:
         return typed_json.dump(apply_changes(present, update.changes))
     except ExpressionFailed:
-        return update.after  # new data is in the way of what the step has written since
+        return update.after  # the changes do not apply to what others wrote meanwhile

@@ -33,7 +33,7 @@ def hold_executions(
 def release_executions(
     records: Iterable[ExecutionRecord], now: datetime
 ) -> tuple[ExecutionMove, ...]:
-    """Undo `hold_executions`: idle ones may be claimed when they are due, running ones go on."""
+    """Undo `hold_executions`: idle ones may be claimed once they are due, running ones continue."""
     return tuple(_release(record, now) for record in records)
 
 

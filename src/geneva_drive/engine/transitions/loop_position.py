@@ -1,6 +1,6 @@
-"""Where a loop stands, as stored in its execution.
+"""How far a loop has come, as stored in its execution.
 
-In memory it is a `LoopState` (iteration/loop_state.py).
+A running loop keeps it in a `LoopState` (iteration/loop_state.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REWOUND = '{"rewound":true}'
 class SkippedItem:
     """An item that raised and was skipped."""
 
-    cursor: str | None  # behind the item
+    cursor: str | None  # after the item
     completed_iterations: int
     item: str
     error_class: str
@@ -41,11 +41,11 @@ class LoopPosition:
 
     @classmethod
     def of(cls, record: ExecutionRecord) -> LoopPosition:
-        """Return the position from which a further attempt goes on."""
+        """Return the position from which the next attempt continues."""
         if record.outcome is Outcome.EXPIRED:
             return cls()  # an expired approval: the attempt asks again
         if record.outcome is Outcome.TIMED_OUT and isinstance(wait_of(record), EventWait):
-            return cls()  # its event did not come in time: the attempt waits again
+            return cls()  # its event did not arrive in time: the attempt waits again
         return cls(
             cursor=record.cursor,
             completed_iterations=record.completed_iterations,
@@ -53,8 +53,8 @@ class LoopPosition:
             progress=record.progress,
         )
 
-    def reached_by(self, record: ExecutionRecord) -> ExecutionRecord:
-        """Return the execution with this position.
+    def applied_to(self, record: ExecutionRecord) -> ExecutionRecord:
+        """Return `record` with this position.
 
         If the loop has advanced, its failures are cleared: only failures in a row, at the same
         item, count against the step.
@@ -91,7 +91,7 @@ def results_text(execution: ExecutionRecord) -> str | None:
 
 
 def carried_over(latest: ExecutionRecord | None) -> LoopPosition | None:
-    """Return where a new attempt at a node continues; None, from the start, after a done one."""
+    """Return where a new attempt at a node continues; None to start over after a done attempt."""
     if latest is None or is_done(latest.state, latest.outcome):
         return None
     return LoopPosition.of(latest)

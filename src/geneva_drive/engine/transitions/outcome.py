@@ -1,4 +1,4 @@
-"""The closed union of everything that can come of running a step."""
+"""Outcomes: every way a run of a step can end, as a closed union."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ErrorDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
-    """What the matching exception policy wants; its user code has already been called."""
+    """What the matching exception policy asks for; its user code has already run."""
 
     action: ExceptionAction
     wait: timedelta = timedelta(0)
@@ -63,7 +63,7 @@ class Returned:
 
 
 class AfterDecision(Enum):
-    """What becomes of the workflow once a wait is over."""
+    """What happens to the workflow once a wait is over."""
 
     CONTINUE = auto()
     CANCEL = auto()
@@ -72,7 +72,7 @@ class AfterDecision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The wait of a node is over, and its body has returned unless its deadline passed.
+    """A node's wait is over. Its body has returned, unless the deadline passed first.
 
     `outcome` is `approved`, `rejected` or `expired` for an approval, `success` or `timed_out` for
     an event.
@@ -86,7 +86,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ContextUpdate:
-    """What a step of a document writes into the context, merged under the workflow's lock."""
+    """Changes that a document's step makes to the context, merged under the workflow's lock."""
 
     changes: tuple[ContextChange, ...]
     before: str | None  # the context that the step saw
@@ -95,22 +95,21 @@ class ContextUpdate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed:
-    """A step of a document ended, and says which step comes next."""
+    """A document's step ended, and named the step that comes next."""
 
     next_step: str | None  # None: the workflow finishes
     outcome: Outcome = Outcome.SUCCESS
     result: str | None = None  # of the step, as typed JSON
     metadata: str | None = None
     context: ContextUpdate | None = None
-    # Of the workflow, if it finishes.
-    verdict: str | None = None
-    reason: str | None = None
+    verdict: str | None = None  # the result of a workflow that finishes
+    reason: str | None = None  # and the reason for it
 
     @property
     def is_plain(self) -> bool:
-        """True if it only goes on, and writes nothing beyond its row."""
+        """True if the next step simply follows, and only the execution's row is written."""
         is_going_on = self.next_step is not None and self.context is None and self.metadata is None
-        # An outcome of its own is written together with a result.
+        # The fast path writes an outcome other than `success` only together with a result.
         return is_going_on and (self.outcome is Outcome.SUCCESS) == (self.result is None)
 
 
@@ -182,7 +181,7 @@ class Suspended:
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """A step with partitions found the cursors at which one ends and the next begins."""
+    """A step with partitions found the cursors that separate them."""
 
     after: Any  # the cursor after which the first one starts
     borders: tuple[Any, ...]
@@ -190,7 +189,7 @@ class Divided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expanded:
-    """A batch or map found its workers; their executions are created with its own end."""
+    """A batch or map found its workers; the commit that completes it inserts their executions."""
 
     kind: ExpansionKind
     node_id: str  # the node that the workers belong to; of a map, the map itself
@@ -210,7 +209,7 @@ class Awaiting:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Its limit has no free slot. It waits for one; its body has not run."""
+    """A limit of the step has no free slot, so the execution waits; its body has not run."""
 
     limit_key: str
 
@@ -238,7 +237,7 @@ StepOutcome = (
 def keeps_writes(outcome: StepOutcome) -> bool:
     """True if a transactional step commits its writes with this outcome.
 
-    A verb that answers an error (`error` is set) rolls them back.
+    A flow-control verb that handled an exception has its `error` set, and rolls them back.
     """
     match outcome:
         case Returned() | Routed() | Decided() | Suspended() | Divided() | Expanded():
@@ -296,7 +295,7 @@ def recorded_outcome(outcome: StepOutcome, execution: ExecutionRecord) -> Outcom
 
 
 def apply_retry_limit(raised: Raised, execution: ExecutionRecord) -> tuple[ExceptionAction, bool]:
-    """Return what the policy does now, and whether its retry limit is used up."""
+    """Return the action that the policy takes now, and whether its retry limit is used up."""
     reaction = raised.reaction
     if reaction.action is not ExceptionAction.REATTEMPT or reaction.limit is None:
         return reaction.action, False

@@ -22,9 +22,9 @@ from geneva_drive.storage.schema.records import WORKER_SHARE, ExecutionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The items after one cursor, up to and including another; null is an open end.
+    """The items after one cursor, up to and including another; a null cursor sets no bound.
 
-    The cursors stay typed JSON, because this is also read where their types are not known.
+    The cursors stay typed JSON, because some readers do not have the classes of their values.
     """
 
     number: int
@@ -41,7 +41,7 @@ class Partition:
 
     @classmethod
     def load(cls, text: str | None) -> Partition | None:
-        """Return the partition of a share; None for a worker of a batch and for a whole step."""
+        """Return the partition stored in `text`; None for a batch worker or a whole step."""
         if text is None or text.startswith(WORKER_SHARE):
             return None
         stored = json.loads(text)
@@ -57,8 +57,8 @@ def plan_partitions(
     return [
         replace(
             planned,
-            node_id=f"{planned.node}[{number}]",
-            slot=f"{planned.node}[{number}]",
+            node_id=f"{planned.node_id}[{number}]",
+            slot=f"{planned.node_id}[{number}]",
             share=Partition(
                 number=number,
                 of=count,
@@ -106,9 +106,9 @@ def latest_attempts(records: Sequence[ExecutionRecord]) -> list[ExecutionRecord]
 def settle_partition(
     change: Change, outcome: StepOutcome, siblings: Sequence[ExecutionRecord]
 ) -> Change:
-    """Return what follows when one partition ends beside its `siblings`.
+    """Return the change after one partition ended, given the `siblings` of its step.
 
-    `change` is what would follow if it were the only one.
+    `change` is what would follow if the step had no other partitions.
     """
     workflow = change.record
     if workflow.state in ENDED_WORKFLOW_STATES:
@@ -133,7 +133,7 @@ def _close(change: Change, siblings: Sequence[ExecutionRecord], outcome: Outcome
 
 
 def _end_after(change: Change) -> Change:
-    """Record the end of a partition whose workflow is over; nothing follows it."""
+    """Record the end of a partition whose workflow has ended, and schedule nothing."""
     return Change(
         record=change.record,
         workflow=unchanged(change.record),
@@ -142,7 +142,7 @@ def _end_after(change: Change) -> Change:
 
 
 def _stay_paused(change: Change) -> Change:
-    """Hold what follows if the workflow was paused while this partition was running."""
+    """Hold the scheduled executions if the workflow was paused while this partition ran."""
     workflow = change.record
     if workflow.state is not WorkflowState.PAUSED:
         return change

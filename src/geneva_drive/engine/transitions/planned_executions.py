@@ -8,11 +8,11 @@ from datetime import datetime
 from functools import lru_cache
 
 from geneva_drive.definition.definition import Definition, Node
-from geneva_drive.engine.transitions.batch_workers import whole_of
-from geneva_drive.engine.transitions.change import CHAIN_SLOT, NewExecution
+from geneva_drive.engine.transitions.batch_workers import graph_node_id
+from geneva_drive.engine.transitions.change import NewExecution
 from geneva_drive.engine.transitions.loop_position import LoopPosition
 from geneva_drive.states import is_done
-from geneva_drive.storage.schema.records import ExecutionRecord, WorkflowRecord
+from geneva_drive.storage.schema.records import CHAIN_SLOT, ExecutionRecord, WorkflowRecord
 
 _UNKNOWN_SIGNATURE = ""
 
@@ -24,13 +24,14 @@ def plan_node(
     at: datetime,
     parents: Iterable[str | None] = (),
 ) -> NewExecution:
-    """Plan a node's execution; `parents` are the ancestry hashes of what it depends on.
+    """Plan a node's execution; `parents` are the ancestry hashes of its dependencies.
 
-    For queue and priority, the workflow's own value comes before the step's, and that before the
-    class's.
+    The workflow's own queue and priority override those of the step, which override those of the
+    class.
     """
     return NewExecution(
         step_name=node.name,
+        node_id=node.name,
         signature=definition.signature,
         queue=record.queue or node.options.queue or definition.queue,
         priority=_priority(record, node, definition),
@@ -56,6 +57,7 @@ def plan_unknown_node(
     """
     return NewExecution(
         step_name=name,
+        node_id=name,
         signature=_UNKNOWN_SIGNATURE,
         queue=record.queue or definition.queue,
         priority=definition.priority if record.priority is None else record.priority,
@@ -71,13 +73,13 @@ def plan_next_attempt(
     """Plan another attempt at an execution's node, from its cursor or, with `rewind`, the start."""
     return NewExecution(
         step_name=record.step_name,
+        node_id=record.node_id,
         signature=record.signature,
         queue=record.queue,
         priority=record.priority,
         scheduled_for=at,
         position=None if rewind else LoopPosition.of(record),
         share=record.share,
-        node_id=record.node_id,
         slot=record.slot,
         ancestry_hash=record.ancestry_hash,
         lane=record.type,
@@ -113,9 +115,9 @@ _known_hash = lru_cache(maxsize=4096)(_hash)
 def ancestry_mismatches(
     parents: Mapping[str, Sequence[str]], attempts: Mapping[str, Sequence[ExecutionRecord]]
 ) -> list[ExecutionRecord]:
-    """Return executions whose ancestry hash does not match what is recorded before them.
+    """Return executions whose ancestry hash differs from that computed from their parents.
 
-    `attempts` are keyed by the node's present id, which a rename may have changed since.
+    `attempts` is keyed by the node's present id: a rename may have changed it since the attempt.
     """
     done = {node_id: _hash_of_done(records) for node_id, records in attempts.items()}
     wrong = []
@@ -124,14 +126,14 @@ def ancestry_mismatches(
             continue  # removed from the graph
         above = [done.get(parent) for parent in parents[node_id]]
         for record in records:
-            own = record.step_name if record.is_partition else whole_of(record)
+            own = record.step_name if record.is_partition else graph_node_id(record)
             if record.ancestry_hash not in (None, ancestry_hash(own, above)):
                 wrong.append(record)
     return wrong
 
 
 def _hash_of_done(records: Sequence[ExecutionRecord]) -> str | None:
-    # The workers of a batch have one hash, which is that of their node, even if all have failed.
+    # All workers of a batch have their node's hash, even if they all failed.
     whole = [
         one
         for one in records

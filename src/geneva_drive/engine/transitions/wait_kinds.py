@@ -50,21 +50,21 @@ class ApprovalWait:
     def cursor(self) -> str:
         """The request as the cursor of its execution.
 
-        A further attempt goes on from its predecessor's cursor, and so keeps the decision. A rewind
-        drops the cursor, and so asks again.
+        A new attempt starts from the cursor of the last one, so it keeps the decision. A rewind
+        clears the cursor, so people are asked again.
         """
         return typed_json.dump_reference(_APPROVAL, self.approval_id)
 
 
 @dataclass(frozen=True, slots=True)
 class MomentWait:
-    """A moment; the execution is `scheduled` for it, as the timers need nothing else."""
+    """A point in time; the execution is `scheduled` for it, and the timers need nothing else."""
 
     until: datetime
 
     @property
     def cursor(self) -> str:
-        """The moment as the cursor of its execution: a further attempt does not wait again."""
+        """The moment as the cursor of its execution, so that a new attempt does not wait again."""
         return typed_json.dump_reference(_MOMENT, self.until)
 
 
@@ -103,8 +103,8 @@ def wait_of(record: ExecutionRecord) -> Wait | None:
     return None
 
 
-def rests_on(wait: Wait | None) -> bool:
-    """True if a workflow that only has such waits reads as paused: the world outside has to act."""
+def is_external(wait: Wait | None) -> bool:
+    """True if a workflow that has only such waits reads as paused: people or events continue it."""
     match wait:
         case ApprovalWait() | EventWait():
             return True
@@ -114,6 +114,6 @@ def rests_on(wait: Wait | None) -> bool:
             assert_never(wait)
 
 
-def is_resting(record: ExecutionRecord) -> bool:
+def waits_externally(record: ExecutionRecord) -> bool:
     """True if an execution waits for a person or an event."""
-    return record.state is StepState.WAITING and rests_on(wait_of(record))
+    return record.state is StepState.WAITING and is_external(wait_of(record))

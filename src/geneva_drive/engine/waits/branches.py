@@ -73,7 +73,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _EndedBranch:
     end: EndBranch
     changes: tuple[ContextChange, ...]
 
@@ -200,20 +200,20 @@ class Branching:
             lambda: store.read(lambda connection: _Found.read(connection, store, ids))
         )
 
-    def _ended(self, key: Key, found: _Found) -> _Ended | None:
+    def _ended(self, key: Key, found: _Found) -> _EndedBranch | None:
         from geneva_drive.declarative.routes import EndBranch
 
         workflow = found.workflows.get(key)
         if workflow is None:
-            return _Ended(EndBranch(False, f"Workflow {key} of the branch was deleted."), ())
+            return _EndedBranch(EndBranch(False, f"Workflow {key} of the branch was deleted."), ())
         if workflow.state not in ENDED_WORKFLOW_STATES:
             return None
         executions = found.executions.get(key, ())
         changes = tuple(change for one in executions for change in changes_of(one))
         if workflow.state is WorkflowState.FINISHED:
             is_passed = workflow.result != NOT_PASSED
-            return _Ended(EndBranch(is_passed, workflow.result_reason), changes)
-        return _Ended(EndBranch(False, _why_canceled(executions)), changes)
+            return _EndedBranch(EndBranch(is_passed, workflow.result_reason), changes)
+        return _EndedBranch(EndBranch(False, _why_canceled(executions)), changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def plan(
 def _definition(environment: Environment, wanted: type[Workflow[Any, Any]] | str) -> Definition:
     if not isinstance(wanted, str):
         return definition_of(wanted)
-    return definition_lookup.startable(environment.store, wanted)
+    return definition_lookup.require_startable(environment.store, wanted)
 
 
 def start(connection: Connection, environment: Environment, new: NewWorkflow) -> Created:

@@ -1,1 +1,1 @@
-"""Sources of loops: streams of (item, cursor) pairs; the cursor says that its item is done."""
+"""Sources of loops: streams of (item, cursor) pairs, where the cursor means "this item is done"."""

@@ -26,7 +26,7 @@ _END: Any = object()
 async def pairs(
     iterable: AsyncIterable[T], cursor: Any, until: int | None = None
 ) -> AsyncIterator[tuple[T, int]]:
-    """Yield each item with the index of the next, from the index `cursor` up to `until`."""
+    """Yield the items from the index `cursor` up to `until`, each with the index of the next."""
     sequences.refuse_queries(iterable)
     start = sequences.index_of(cursor)
     index = 0
@@ -64,13 +64,13 @@ async def _pairs_of(iterable: Any) -> AsyncIterator[tuple[Any, Any]]:
     elif isinstance(iterable, Collection):
         for pair in sequences.given_pairs(iterable):
             yield pair
-    else:  # its next item may block
+    else:  # reading the next item may block
         async for pair in on_a_thread(lambda: sequences.given_pairs(iterable)):
             yield pair
 
 
 async def on_a_thread(begin: Callable[[], Iterator[T]]) -> AsyncGenerator[T, None]:
-    """Begin a plain iterator and read its items on a thread, as they may block."""
+    """Create a plain iterator and read its items on a thread, because both may block."""
     items = await asyncio.to_thread(begin)
     while True:
         item = await asyncio.to_thread(next, items, _END)

@@ -2,9 +2,9 @@
 
 The checksum covers the header and the last line before that byte (at most its last 1024 bytes), so
 it costs one short CRC per row, and a resumed loop reads nothing else before its cursor. It detects
-another header, a file that was cut, and inserted or removed rows, unless an equal line ends at the
-same byte. It does not detect earlier rows that were replaced by as many bytes. Appended rows are
-read.
+a changed header, a truncated file, and inserted or removed rows, unless an equal line ends at the
+same byte. It does not detect earlier rows that were replaced by the same number of bytes. Appended
+rows are read.
 """
 
 from __future__ import annotations

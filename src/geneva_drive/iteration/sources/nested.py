@@ -1,4 +1,4 @@
-"""A loop in a loop, with one cursor for both."""
+"""A loop within a loop, with one cursor for both."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _pairs_from(
 
 
 class NestedCursor:
-    """The saved cursor of a nested loop: tells which items are left, and that cursors ascend."""
+    """The saved cursor of a nested loop; it finds the items left, and checks their order."""
 
     def __init__(self, cursor: Any) -> None:
         self._saved = None if cursor is None else _both(cursor)
@@ -53,7 +53,7 @@ class NestedCursor:
         self._inner_saved: Any = _NOTHING
 
     def enters(self, cursor: Any) -> bool:
-        """True if inner items of the outer item at `cursor` may be left."""
+        """True if the outer item at `cursor` may have inner items left."""
         _require_ascent("outer", self._outer, cursor)
         self._outer = cursor
         # Inner cursors start again with each outer item.
@@ -63,13 +63,13 @@ class NestedCursor:
         outer_saved, inner_saved = self._saved
         if _is_less(cursor, outer_saved):
             return False
-        # The saved inner cursor is of the saved outer item only.
+        # The saved inner cursor belongs only to the saved outer item.
         self._inner_saved = inner_saved if cursor == outer_saved else _NOTHING
         self._saved = None
         return True
 
     def reaches(self, cursor: Any) -> bool:
-        """True if the inner item at `cursor` is left."""
+        """True if the inner item at `cursor` is not done yet."""
         _require_ascent("inner", self._inner, cursor)
         self._inner = cursor
         return self._inner_saved is _NOTHING or _is_less(self._inner_saved, cursor)

@@ -19,9 +19,9 @@ MoveCursor = Callable[[tuple[Any, int]], None]
 def pairs(
     fetch: Fetch[T], cursor: Any, move_cursor: MoveCursor
 ) -> Iterator[tuple[T, tuple[Any, int]]]:
-    """Yield the items of all pages; a cursor is (token of the page, items done in it).
+    """Yield the items of all pages; a cursor is (token of the page, items done on it).
 
-    `move_cursor` is called behind an empty page, so that an endless row of empty pages can be
+    `move_cursor` is called after an empty page, so that an endless series of empty pages can be
     interrupted and continued like any other loop.
     """
     return _pairs_from(fetch, PagePosition.of(cursor), move_cursor)
@@ -31,7 +31,7 @@ def _pairs_from(
     fetch: Fetch[T], position: PagePosition | None, move_cursor: MoveCursor
 ) -> Iterator[tuple[T, tuple[Any, int]]]:
     while position is not None:
-        fetched = maybe_async.at_once(fetch(position.token), "fetch of iterate_over_pages()")
+        fetched = maybe_async.require_plain(fetch(position.token), "fetch of iterate_over_pages()")
         page = FetchedPage.of(fetched, position.token)
         yield from page.pairs(position.done)
         if page.has_nothing_left(position.done):
@@ -41,7 +41,7 @@ def _pairs_from(
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """Where a loop over pages stands: `done` items of the page of `token` are done."""
+    """The position of a loop over pages: `done` items of the page at `token` are done."""
 
     token: Any
     done: int
@@ -90,8 +90,9 @@ class FetchedPage:
         return done >= len(self.items) and self.next_token is not None
 
     def pairs(self, done: int) -> Iterator[tuple[Any, tuple[Any, int]]]:
-        """Yield the items that are not done, each with the cursor behind it."""
+        """Yield the items that are not done, each with the cursor after it."""
         for count, item in enumerate(self.items[done:], done + 1):
-            # Behind a page's last item, so that the page is not fetched again.
+            # After a page's last item, move to the next page, so that this one is not fetched
+            # again.
             is_last = count == len(self.items) and self.next_token is not None
             yield item, (self.next_token, 0) if is_last else (self.token, count)

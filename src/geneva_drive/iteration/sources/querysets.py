@@ -15,7 +15,7 @@ def is_queryset(thing: object) -> bool:
 
 
 class QuerySetRecords:
-    """A QuerySet that is read in the order of its cursor fields and primary key."""
+    """A QuerySet, read in the order of its cursor fields and primary key."""
 
     def __init__(self, queryset: Any, cursor: Any = "id") -> None:
         self.queryset = _plain(queryset)
@@ -50,7 +50,7 @@ class QuerySetRecords:
         return QuerySetBatch(self, list(ids)), _bare(found[-1])
 
     def split(self, after: Any, parts: int) -> list[Any]:
-        """Return the cursors that divide the records into parts of about the same size."""
+        """Return the cursors that divide the records into parts of similar size."""
         self._refuse_compound()
         [name] = self.key
         keys = self.queryset.order_by(name).values_list(name, flat=True)
@@ -66,7 +66,7 @@ class QuerySetRecords:
         return borders
 
     def cut(self, size: int) -> Iterator[Any]:
-        """Yield the cursor of the last of every `size` records, and that of the very last one."""
+        """Yield the cursor of every `size`-th record, and that of the last one."""
         self._refuse_compound()
         [name] = self.key
         keys = self.queryset.order_by(name).values_list(name, flat=True)
@@ -119,7 +119,7 @@ class QuerySetRecords:
             self._may_be_null.pop()
 
     def _refuse_repetition(self, after: Any, found: Iterable[Any]) -> None:
-        """Raise if the loop would not advance, as with floats that are read as decimals."""
+        """Raise if the loop would not advance, as with floats that are rounded when read."""
         if after is not None and _bare(self._parts(after)) in found:
             raise InvalidInput(
                 f"The record with the cursor {shown(after)} comes after itself: the database "
@@ -151,8 +151,8 @@ class QuerySetBatch:
     @property
     def where(self) -> Any:
         queryset = self._records.queryset
-        # Without the query's conditions: the body may change the fields that they filter by. And
-        # not `queryset.db`, which may be a replica if a router sends reads there.
+        # Without the query's conditions, because the body may change the fields that they filter
+        # by. Not `queryset.db`, which may be a replica if a router sends reads there.
         return queryset.model._base_manager.using(queryset._db).filter(pk__in=self.ids)
 
     @property
@@ -178,7 +178,7 @@ def _plain(queryset: Any) -> Any:
         "a reverse()": not query.standard_ordering,
         "a union(), intersection() or difference()": query.combinator,
         "a distinct() of single fields": query.distinct_fields,
-        # True means an annotation such as Count() per record, which is fine.
+        # True stands for an annotation such as Count() per record, which is allowed.
         "values() with aggregates": query.group_by not in (None, True),
     }
     for part, is_there in parts.items():
@@ -191,7 +191,7 @@ def _plain(queryset: Any) -> Any:
 
 
 def _fields(queryset: Any) -> dict[str, bool]:
-    """Return the fields that may be a cursor, and whether each may be NULL."""
+    """Return the fields that can be a cursor, and whether each may be NULL."""
     fields = dict.fromkeys(queryset.query.annotations, True)
     for field in queryset.model._meta.concrete_fields:
         fields[field.attname] = field.null
@@ -200,7 +200,7 @@ def _fields(queryset: Any) -> dict[str, bool]:
 
 def _primary_key(model: type) -> list[str]:
     meta: Any = model._meta  # type: ignore[attr-defined]  # Django's documented name
-    # Keys of several fields came with Django 5.2.
+    # Django has keys of several fields since version 5.2.
     return [field.attname for field in getattr(meta, "pk_fields", None) or [meta.pk]]
 
 

@@ -1,4 +1,4 @@
-"""How a loop reads a query: the next records after a cursor, or the next batch of them."""
+"""Records of a query: the next ones after a cursor, or the next batch of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ B_co = TypeVar("B_co", covariant=True)
 class RecordBatch(Protocol):
     """A group of records, fixed before the body of the loop runs.
 
-    The keys are read once, so rows that the body changes stay in the batch. A batch that is
-    repeated after a crash is read again, with the records that are still there.
+    The keys are read once, so rows that the body changes stay in the batch. After a crash, the
+    batch is read again, with the records that still exist.
 
         for batch in it.iterate_over_record_batches(select(User), batch_size=500):
             batch.update(notified=True)
@@ -36,10 +36,10 @@ class RecordBatch(Protocol):
         """The records that still match the query, in the order of the loop; read at each access."""
 
     def update(self, session: Any = None, /, **values: Any) -> int:
-        """Set columns of these records, and return how many there were.
+        """Set columns of these records, and return how many were updated.
 
-        Commits in a transaction of its own, or writes in `session`, which you then commit. In a
-        step with `transaction=True` it is part of the step's transaction.
+        It commits its own transaction, or writes in `session`, which the caller commits. In a step
+        with `transaction=True` it is part of the step's transaction.
         """
 
     def __len__(self) -> int: ...
@@ -64,7 +64,7 @@ class RecordBatches(Protocol[B_co]):
 
 
 def pairs(records: Records[T], cursor: Any, chunk: int) -> Iterator[tuple[T, Any]]:
-    """Yield the records after `cursor`; `chunk` of them are read at a time."""
+    """Yield the records after `cursor`, reading `chunk` of them at a time."""
     return chain.from_iterable(
         _chunks(records, cursor, checks.whole_number("chunk", chunk, at_least=1))
     )

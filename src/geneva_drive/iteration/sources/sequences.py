@@ -1,4 +1,4 @@
-"""Iterables, with the index as cursor or with cursors of their own."""
+"""Iterables, with the index as the cursor or with the caller's cursors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def pairs(iterable: Iterable[T], cursor: Any, until: Any = None) -> Iterator[tup
     """Yield the items from the index `cursor` up to `until`, each with the index of the next."""
     if isinstance(iterable, set | frozenset):
         raise InvalidInput(
-            f"A {type(iterable).__name__} has another order in every process, so an index into it "
-            f"means nothing after a restart. Sort it first: iterate_over(sorted(...))."
+            f"A {type(iterable).__name__} has a different order in every process, so an index into "
+            f"it is meaningless after a restart. Sort it first: iterate_over(sorted(...))."
         )
     refuse_queries(iterable)
     start = index_of(cursor)
@@ -42,8 +42,8 @@ def checked(pair: Any) -> tuple[Any, Any]:
         case (_, _) if isinstance(pair, tuple):
             return pair
     raise InvalidInput(
-        f"A loop with cursors takes (item, cursor) tuples, and got {shown(pair)}. Yield each item "
-        f"together with the cursor that stands for it."
+        f"A loop with cursors takes (item, cursor) tuples, got {shown(pair)}. Yield each item "
+        f"together with its cursor."
     )
 
 
@@ -61,7 +61,7 @@ def index_of(cursor: Any) -> int:
 
 
 def refuse_queries(given: object) -> None:
-    """Refuse a QuerySet: the index of a record changes as others are inserted or deleted."""
+    """Refuse queries: the index of a record changes when others are inserted or deleted."""
     if is_queryset(given):
         raise InvalidInput(
             "iterate_over() does not read from the database, and got a QuerySet. Use "
@@ -103,7 +103,7 @@ def _is_indexed(iterable: object) -> bool:
 
 
 def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
-    """Return the indexes that divide the items into parts of about the same size."""
+    """Return the indexes that divide the items into parts of similar size."""
     refuse_queries(iterable)
     if not _is_indexed(iterable):
         _require_iterable(iterable)
@@ -119,7 +119,7 @@ def split(iterable: Iterable[Any], cursor: Any, parts: int) -> list[int]:
 
 
 def _from_index(items: Any, index: int, until: int) -> Iterator[tuple[Any, int]]:
-    # Not the length at the start: a list may grow while the loop runs.
+    # Read the length each time, as a list may grow while the loop runs.
     while index < until and index < len(items):
         item = items[index]
         index += 1

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import ref
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, RootTransaction, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from geneva_drive.storage.dialects.connection_options import WRITES_OPTION, commits_by_itself
@@ -24,7 +24,7 @@ _WRITES = re.compile(
 # A ContextVar, as parts of an async body run on other threads. Weak references: a session that was
 # never closed ends its transaction when it is collected. No WeakSet: `are_there` is called after
 # each item, and `bool()` of a WeakSet takes far longer.
-_open: ContextVar[set[ref[Connection]] | None] = ContextVar("geneva_open_writes", default=None)
+_open: ContextVar[set[ref[RootTransaction]] | None] = ContextVar("geneva_open_writes", default=None)
 
 
 @contextmanager
@@ -42,17 +42,22 @@ def watching() -> Iterator[None]:
 
 
 def are_there() -> bool:
-    return bool(_open.get())
+    return bool(_open.get()) and bool(_transactions())
 
 
 def roll_back() -> None:
     """Roll back open writes: a traceback may keep the session, and so its locks, alive."""
-    for reference in list(_open.get() or ()):
-        connection = reference()
+    for transaction in _transactions():
         # A connection of an async engine can only be used by the body that awaits it.
-        if connection is not None and not connection.dialect.is_async:
+        if not transaction.connection.dialect.is_async:
             with suppress(SQLAlchemyError):  # the loop raises its error in either case
-                connection.rollback()
+                transaction.connection.rollback()
+
+
+def _transactions() -> list[RootTransaction]:
+    """Return the transactions that wrote and have not ended."""
+    found = [reference() for reference in list(_open.get() or ())]
+    return [one for one in found if one is not None and one.is_active]
 
 
 def _note(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
@@ -61,16 +66,10 @@ def _note(connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
         return
     is_ours = WRITES_OPTION in connection.get_execution_options()
     if not is_ours and _WRITES.match(statement) and not commits_by_itself(connection):
-        watched.add(ref(connection, watched.discard))
-
-
-def _forget(connection: Connection, *_: Any) -> None:
-    watched = _open.get()
-    if watched is not None:
-        watched.discard(ref(connection))
+        transaction = connection.get_transaction()
+        assert transaction is not None, "SQLAlchemy begins one before it executes a statement"
+        watched.add(ref(transaction, watched.discard))
 
 
 # On all engines, at import: later, other threads may be iterating over the listeners.
 event.listen(Engine, "before_cursor_execute", _note)
-for _end in ("commit", "rollback", "commit_twophase", "rollback_twophase"):
-    event.listen(Engine, _end, _forget)

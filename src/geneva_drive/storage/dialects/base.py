@@ -50,12 +50,6 @@ Row = Mapping[str, Any]
 Started = tuple[Key, Key | None]  # the keys of the workflow and of its first execution
 
 
-def given(tables: Tables, row: Row) -> dict[str, Any]:
-    """Return a row's values with its key, but without NULLs, which the columns default to."""
-    [keyed] = tables.keyed([row])
-    return {name: value for name, value in keyed.items() if value is not None}
-
-
 _CONNECT_SECONDS = 10
 
 
@@ -139,6 +133,12 @@ class Dialect:
     def by_index(self, query: Select[Any], table: Table, index: str) -> Select[Any]:  # noqa: ARG002 - used on MySQL
         """Return the query with a hint to use this index, where the optimizer chooses badly."""
         return query
+
+    def of_workflow(
+        self, table: Table, workflow_id: Key, *conditions: ColumnElement[bool]
+    ) -> ColumnElement[bool]:
+        """Return the condition for a workflow's rows, of which there may be 100,000."""
+        return and_(table.c.workflow_id == workflow_id, *conditions)
 
     def along_index(
         self,

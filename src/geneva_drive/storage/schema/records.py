@@ -28,6 +28,9 @@ NodeKey = tuple[Key, str]  # a workflow, and a node of it
 # The beginning of the share of each worker of a batch or map. The shares of partitions differ.
 WORKER_SHARE = '{"expansion":'
 
+# Shared by all executions of a chain, so that a unique index allows one active at a time.
+CHAIN_SLOT = "chain"
+
 
 def is_worker_share(share: str | None) -> bool:
     return share is not None and share.startswith(WORKER_SHARE)
@@ -166,6 +169,11 @@ class ExecutionRecord(NamedTuple):
     @property
     def is_partition(self) -> bool:
         return self.share is not None and not is_worker_share(self.share)
+
+    @property
+    def is_graph_node(self) -> bool:
+        """True if its slot is its node, as other nodes may be active at the same time."""
+        return self.slot != CHAIN_SLOT and not self.is_partition
 
     @property
     def is_parked(self) -> bool:

@@ -46,6 +46,11 @@ class TableBuilder:
             return [{"id": new_uuid(), **row} for row in rows]
         return [dict(row) for row in rows]
 
+    def given(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row to insert, like `keyed`, without NULLs, which the columns default to."""
+        values = {name: value for name, value in row.items() if value is not None}
+        return {"id": new_uuid(), **values} if self.key_type is KeyType.UUID else values
+
     def table(self, name: str, *items: SchemaItem, **options: Any) -> Table:
         return Table(
             self.prefix + name,

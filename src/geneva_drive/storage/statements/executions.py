@@ -22,7 +22,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from geneva_drive.states import Outcome, Request, StepState
 from geneva_drive.storage.dialects.base import Dialect
-from geneva_drive.storage.dialects.claim_request import ClaimRequest, Taken, later, top_priority
+from geneva_drive.storage.dialects.claim_request import later, top_priority
 from geneva_drive.storage.dialects.kept_writes import KeptWrite, new_places, new_values
 from geneva_drive.storage.schema.execution_conditions import (
     is_active_execution,
@@ -255,10 +255,6 @@ class Executions:
             )
         )
         return self._dialect.by_key(statement)
-
-    def claim(self, connection: Connection, request: ClaimRequest) -> Sequence[Taken]:
-        """Claim executions with their workflows, in the order to run them."""
-        return self._dialect.claim(connection, self._tables, request)
 
     def newest_due(
         self,

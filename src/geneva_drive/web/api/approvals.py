@@ -31,7 +31,7 @@ _DECIDED = answered(execution_answers.Approval, 404, 409)
 
 
 class Decision(Body):
-    """A decision with what was changed while deciding."""
+    """A decision, with the data of the form."""
 
     comment: str | None = Field(default=None, examples=["Agreed by phone."])
     data: dict[str, Any] | None = Field(default=None, description="The fields of the form.")
@@ -44,18 +44,18 @@ class Choice(Decision):
 
 
 class Escalation(Body):
-    """The role that is asked instead."""
+    """The role to ask instead."""
 
     to: str | None = Field(default=None, description="By default the request's escalate_to.")
 
 
 class Delegation(Body):
-    """The person who decides instead."""
+    """The person to ask instead."""
 
     to: str = Field(examples=["bob@example.org"])
 
 
-# A body may be left out.
+# The body is optional.
 _PLAIN_DECISION, _PLAIN_ESCALATION = Decision(), Escalation()
 
 
@@ -70,7 +70,7 @@ def list_approvals(
     place: CurrentPlace,
     state: ApprovalState | None = None,
     role: Annotated[str | None, Query(max_length=255)] = None,
-    mine: Annotated[bool, Query(description="Only what the caller may decide.")] = False,
+    mine: Annotated[bool, Query(description="Only requests that the caller may decide.")] = False,
 ) -> JSONResponse:
     """List requests for approval, newest first."""
     wanted = ApprovalInbox(
@@ -128,5 +128,5 @@ def escalate(
 def delegate(drive: CurrentDrive, actor: CurrentActor, id: str, body: Delegation) -> JSONResponse:
     """Delegate the caller's decision to another person."""
     if body.to == actor.id:
-        raise InvalidInput("A decision is delegated to another person.")
+        raise InvalidInput("A decision can be delegated only to another person.")
     return JSONResponse(approval_body(drive.approvals.get(id).delegate(body.to, actor)))

@@ -21,7 +21,7 @@ router = APIRouter(prefix=f"{API}/bulk", tags=["bulk"])
 
 
 class Bulk(Body):
-    """What to do with which workflows."""
+    """A command for all workflows that match the filters."""
 
     command: BulkCommand
     where: dict[str, Any] = Field(
@@ -30,9 +30,11 @@ class Bulk(Body):
         examples=[{"type": "Refund", "state": "paused"}],
     )
     reason: str | None = Field(default=None, examples=["The bank is back."])
-    dry_run: bool = Field(default=False, description="Only count.")
-    first: int | None = Field(default=None, description="Wait for so many before the rest.")
-    stop_after: int | None = Field(default=None, description="End after so many failed again.")
+    dry_run: bool = Field(default=False, description="Only count the workflows.")
+    first: int | None = Field(
+        default=None, description="Start with so many; do the rest if those pass."
+    )
+    stop_after: int | None = Field(default=None, description="Stop once so many have failed again.")
 
 
 @router.post(
@@ -42,7 +44,7 @@ class Bulk(Body):
     responses={**answered(answers.BulkPreview), **answered(answers.StartedBulk, status=202)},
 )
 def start_bulk(drive: CurrentDrive, actor: CurrentActor, body: Bulk) -> JSONResponse:
-    """Start the workflow that gives a command to all workflows that match, or count them."""
+    """Start a workflow that gives the command to all workflows that match; or only count them."""
     needed = BULK_PERMISSIONS[body.command]
     if needed not in drive.roles.permissions_of(actor):
         raise NotPermitted(

@@ -26,12 +26,12 @@ _CHANGED = answered(answers.DeadLetter, 404, 409)
 
 
 class Notes(Body):
-    """What the operator found."""
+    """The operator's notes."""
 
     notes: str | None = Field(default=None, examples=["The address was wrong."])
 
 
-_NO_NOTES = Notes()  # a body may be left out
+_NO_NOTES = Notes()  # the body is optional
 
 
 @router.get(
@@ -54,7 +54,7 @@ def get_dead_letter(drive: CurrentDrive, id: str) -> JSONResponse:
 def resolve(
     drive: CurrentDrive, actor: CurrentActor, id: str, body: Notes = _NO_NOTES
 ) -> JSONResponse:
-    """Note that it needs no operator any more; the workflow stays as it is."""
+    """Mark a dead letter as dealt with; its workflow does not change."""
     entry = drive.dead_letters.resolve(id, actor=actor.id, notes=body.notes)
     return JSONResponse(dead_letter_body(entry))
 

@@ -36,12 +36,14 @@ class NewEvent(Body):
     type: str = Field(examples=["payment.received"])
     payload: Any = Field(default=None, examples=[{"amount": 120}])
     id: str | None = Field(
-        default=None, description="Unique for its source; a known one is a duplicate."
+        default=None, description="Unique for its source; a known id means a duplicate."
     )
     source: str = "api"
     key: str | int | None = Field(default=None, examples=["42"])
-    ttl: str | float | None = Field(default=None, description="How long later waits hear it: 7d.")
-    reason: str | None = Field(default=None, description="Why; the audit trail keeps it.")
+    ttl: str | float | None = Field(
+        default=None, description="How long it is kept for later waits: 7d."
+    )
+    reason: str | None = Field(default=None, description="Why, for the audit trail.")
 
 
 _CLOUD_EVENT = {

@@ -24,13 +24,13 @@ _CHANGED = answered(execution_answers.Execution, 404, 409)
 
 
 class Reason(Body):
-    """Why it is done; the audit trail keeps it."""
+    """The reason for a command, for the audit trail."""
 
     reason: str | None = Field(default=None, examples=["The customer called."])
 
 
 class Resumption(Reason):
-    """How a workflow continues."""
+    """How to continue a workflow."""
 
     data: dict[str, Any] | None = Field(default=None, description="Merged into the context.")
     metadata: dict[str, Any] | None = Field(default=None, description="Another name for data.")
@@ -46,13 +46,13 @@ class Resumption(Reason):
 
 
 class Cancellation(Reason):
-    """How a workflow is canceled."""
+    """How to cancel a workflow."""
 
-    force: bool = Field(default=False, description="Drop the result of a step that is running.")
+    force: bool = Field(default=False, description="Drop the result of a running step.")
 
 
 class Skip(Reason):
-    """Which step is skipped."""
+    """The step to skip."""
 
     node: str | None = Field(
         default=None, description="Its name or id; by default the next or failed one."
@@ -60,17 +60,17 @@ class Skip(Reason):
 
 
 class Repair(Reason):
-    """What is done with a step."""
+    """A repair of a step."""
 
     action_type: Literal[
         "reset_for_retry", "resolve_manually", "complete_manually", "reattempt", "rewind"
     ]
     reset_checkpoint: bool = False
-    result: Any = Field(default=None, description="Of complete_manually.")
-    to: Any = Field(default=None, description="The cursor to which a rewind returns.")
+    result: Any = Field(default=None, description="For complete_manually.")
+    to: Any = Field(default=None, description="For rewind: the cursor.")
 
 
-# A body may be left out.
+# The body is optional.
 _NO_REASON, _PLAIN_RESUMPTION = Reason(), Resumption()
 _PLAIN_CANCELLATION, _PLAIN_SKIP = Cancellation(), Skip()
 
@@ -79,7 +79,7 @@ _PLAIN_CANCELLATION, _PLAIN_SKIP = Cancellation(), Skip()
 def pause(
     drive: CurrentDrive, actor: CurrentActor, id: str, body: Reason = _NO_REASON
 ) -> JSONResponse:
-    """Hold a workflow; a step that is running ends first."""
+    """Pause a workflow; a running step finishes first."""
     return JSONResponse(execution_body(find(drive, id).pause(body.reason, actor.id)))
 
 
@@ -101,7 +101,7 @@ def resume(
 def cancel(
     drive: CurrentDrive, actor: CurrentActor, id: str, body: Cancellation = _PLAIN_CANCELLATION
 ) -> JSONResponse:
-    """End a workflow; a step that is running ends first, unless forced."""
+    """Cancel a workflow; a running step finishes first, unless forced."""
     workflow = find(drive, id).cancel(body.force, body.reason, actor.id)
     return JSONResponse(execution_body(workflow))
 
@@ -131,7 +131,7 @@ def repair_step(
 def _repair(workflow: WorkflowHandle[Any], step: str, body: Repair, actor: str) -> None:
     reason = body.reason
     if body.reset_checkpoint and body.action_type not in ("reset_for_retry", "reattempt"):
-        raise InvalidInput("reset_checkpoint goes with reset_for_retry and reattempt only.")
+        raise InvalidInput("reset_checkpoint is only for reset_for_retry and reattempt.")
     match body.action_type:
         case "reset_for_retry":
             workflow.reset_for_retry(step, body.reset_checkpoint, actor=actor, reason=reason)

@@ -107,7 +107,7 @@ def start_execution(
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=255)] = None,
 ) -> JSONResponse:
     """Start a workflow; 200 with the existing one if its idempotency key is known."""
-    drive: Drive = request.app.state.drive  # declared as a dependency, it would be looked up slowly
+    drive: Drive = request.app.state.drive  # faster than to declare it as a dependency
     workers: RecentWorkers = request.app.state.workers
     handle = start(
         drive,
@@ -140,7 +140,7 @@ def get_execution(drive: CurrentDrive, id: str) -> JSONResponse:
     responses=answered(execution_answers.ExecutionStatus, 404),
 )
 def get_status(drive: CurrentDrive, id: str) -> JSONResponse:
-    """Return where a workflow stands, and what it waits for."""
+    """Return the state of a workflow, and what it waits for."""
     body = execution_body(find(drive, id))
     return JSONResponse({name: body[name] for name in _STATUS})
 
@@ -171,7 +171,7 @@ def list_steps(drive: CurrentDrive, place: CurrentPlace, id: str) -> JSONRespons
     responses=answered(execution_answers.ResumeOptions, 404),
 )
 def get_resume_options(drive: CurrentDrive, id: str) -> JSONResponse:
-    """Return what would continue a paused workflow now."""
+    """Return the actions that would continue a paused workflow now."""
     return JSONResponse(find(drive, id).resume_options())
 
 

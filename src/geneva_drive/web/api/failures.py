@@ -1,4 +1,4 @@
-"""What fails, in groups that are alike."""
+"""Failures, in groups of the same type, step and error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Since = Annotated[
 def list_failures(drive: CurrentDrive, since: _Since = "24h") -> JSONResponse:
     """List failures in groups, those that need an operator first.
 
-    Workflows that stand paused on a failure are there whatever their age.
+    Workflows that a failure paused are always included.
     """
     groups = drive.failures(since=_since(since))
     return list_answer([failure_group_body(one) for one in groups])
@@ -43,4 +43,4 @@ def _since(text: str) -> str | datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        return text  # a duration, or nothing that is understood
+        return text  # a duration, or a text that the Drive refuses

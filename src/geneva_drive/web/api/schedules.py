@@ -14,7 +14,7 @@ from geneva_drive.web.security.route_permissions import API
 
 router = APIRouter(prefix=f"{API}/schedules", tags=["schedules"])
 
-_NO_REASON = Reason()  # a body may be left out
+_NO_REASON = Reason()  # the body is optional
 _CHANGED = answered(answers.Schedule, 404, 409)
 
 
@@ -46,5 +46,5 @@ def resume(
 def run(
     drive: CurrentDrive, actor: CurrentActor, type: str, body: Reason = _NO_REASON
 ) -> JSONResponse:
-    """Run a schedule now; the run obeys its overlap."""
+    """Run a schedule now, if its overlap allows it."""
     return JSONResponse(schedule_run_body(drive.schedules.run_now(type, actor.id, body.reason)))

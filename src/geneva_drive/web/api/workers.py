@@ -18,7 +18,7 @@ router = APIRouter(prefix=API, tags=["workers"])
     "/workers", operation_id="list_workers", responses=answered(answers.ListOf[answers.Worker])
 )
 def list_workers(drive: CurrentDrive) -> JSONResponse:
-    """List the workers that were heard of lately."""
+    """List the workers with a recent heartbeat."""
     return list_answer([worker_body(one) for one in drive.workers])
 
 
@@ -26,6 +26,6 @@ def list_workers(drive: CurrentDrive) -> JSONResponse:
     "/queues", operation_id="list_queues", responses=answered(answers.ListOf[answers.Queue])
 )
 def list_queues(drive: CurrentDrive) -> JSONResponse:
-    """List the queues in which something is due or running."""
+    """List the queues that have due or running executions."""
     store = drive.store
     return list_answer([queue_body(one) for one in store.read(store.pages.queues)])

@@ -59,7 +59,7 @@ async def deploy_workflow(
 def get_workflow(
     drive: CurrentDrive, name: Annotated[str, Path(max_length=191)], version: str | None = None
 ) -> JSONResponse:
-    """Return a workflow, with the schema of its context; of a document, its current version."""
+    """Return a workflow with the schema of its context; a document in its current version."""
     definition = None if name in RESERVED_TYPES else registry.definition_for(name)
     if definition is None:
         deployed = drive.definitions.get(name, version)

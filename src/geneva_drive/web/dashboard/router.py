@@ -1,4 +1,4 @@
-"""The pages of the dashboard, together: every post is checked, every route has its permission."""
+"""All pages of the dashboard: every post is checked, and every route has a permission."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geneva_drive.web.dashboard.shell import answer_cache, problem_pages, static
 from geneva_drive.web.dashboard.shell.forms import checked_form
 from geneva_drive.web.security.route_permissions import PAGES
 
-# In this order: /workflows/bulk is no id of a workflow.
+# The order matters: /workflows/bulk must come before /workflows/{id}.
 _ROUTERS = (
     front.router,
     *workflows.routers,
@@ -41,7 +41,7 @@ _ROUTERS = (
 
 
 def add_to(app: FastAPI) -> None:
-    """Serve the pages; call it after the gate was added, whose refusals it shows."""
+    """Serve the pages; call it after the gate was added, so that its refusals become pages."""
     pages = APIRouter(
         include_in_schema=False, dependencies=[Depends(checked_form), Depends(_begin)]
     )
@@ -58,7 +58,7 @@ async def _begin() -> None:
 
 
 def _check_permissions(page: APIRouter) -> None:
-    """Refuse to serve a page whose permission was forgotten."""
+    """Refuse to serve a page that has no entry in the table of permissions."""
     for route in page.routes:
         assert isinstance(route, APIRoute)
         for method in route.methods or ():

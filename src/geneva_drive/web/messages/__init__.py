@@ -1,1 +1,1 @@
-"""What requests carry and what answers say."""
+"""The parameters and bodies of requests, and the bodies of responses."""

@@ -1,7 +1,7 @@
-"""The bodies of answers, as the OpenAPI document describes them.
+"""The bodies of responses, for the OpenAPI document.
 
-Routes answer with the bodies of `drive.views.bodies`, which the command line prints too; these
-classes describe them and are not run for each answer.
+Routes respond with the bodies of `drive.views.bodies`, which the command line prints too. These
+classes only describe them; they do not run for each response.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ Id = int | str
 AT = "2026-01-31T09:00:00Z"
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Fault(Answer):
-    """One thing that is wrong with a request."""
+class Fault(ResponseBody):
+    """One fault of a request."""
 
     path: str = Field(examples=["body.context.amount"])
     message: str = Field(examples=["Input should be a valid integer"])
 
 
-class Problem(Answer):
+class Problem(ResponseBody):
     """What went wrong (RFC 9457)."""
 
     type: str = Field(examples=["urn:geneva-drive:problem:invalid_state"])
     title: str = Field(examples=["Conflict"])
     status: int = Field(examples=[409])
     code: str = Field(
-        description="For programs: it stays the same when the words change.",
+        description="For programs: it stays the same when the text changes.",
         examples=["invalid_state"],
     )
     detail: str = Field(examples=["Workflow 41 is finished and cannot be paused."])
     errors: list[Fault] = Field(default=[], description="Each fault of a request, with its path.")
-    existing_id: Id | None = Field(default=None, description="Of already_running: the other one.")
-    permission: str | None = Field(default=None, description="Of forbidden: what is missing.")
+    existing_id: Id | None = Field(default=None, description="For already_running: the other one.")
+    permission: str | None = Field(default=None, description="For forbidden: what is missing.")
 
 
-class ListOf(Answer, Generic[T]):
+class ListOf(ResponseBody, Generic[T]):
     """A page of a list."""
 
     items: list[T]
     next_cursor: str | None = Field(examples=["41"])
 
 
-class Event(Answer):
-    """An event that was published."""
+class Event(ResponseBody):
+    """A published event."""
 
-    number: Id = Field(description="Ours.", examples=[12])
-    id: str = Field(description="The publisher's, unique for its source.", examples=["a-1"])
+    number: Id = Field(description="Given by GenevaDrive.", examples=[12])
+    id: str = Field(description="Given by the publisher, unique for its source.", examples=["a-1"])
     source: str = Field(examples=["api"])
     type: str = Field(examples=["payment.received"])
     key: str | None = Field(examples=["42"])
@@ -64,7 +64,7 @@ class Event(Answer):
 
 
 class HeardEvent(Event):
-    """An event, and what came of it, as ids of workflows."""
+    """An event, and the ids of the workflows that heard it."""
 
     duplicate: bool
     started: list[Id]
@@ -73,21 +73,21 @@ class HeardEvent(Event):
     refused: dict[str, str] = Field(description="Workflows that it could not start, and why.")
 
 
-class CallbackReceipt(Answer):
+class CallbackReceipt(ResponseBody):
     """Whether the callback had been received before."""
 
     duplicate: bool
 
 
-class LastFailure(Answer):
-    """The step, class and message by which failures are grouped."""
+class LastFailure(ResponseBody):
+    """The step, error class and message of a failure, which make its group."""
 
     step: str
     error_class: str | None
     message: str
 
 
-class DeadLetter(Answer):
+class DeadLetter(ResponseBody):
     """A workflow that needs, or needed, an operator."""
 
     id: Id = Field(examples=[3])
@@ -103,8 +103,8 @@ class DeadLetter(Answer):
     notes: str | None
 
 
-class FailureGroup(Answer):
-    """Failures of one step with one error, whose workflows stand alike."""
+class FailureGroup(ResponseBody):
+    """Failures of one step with one error, whose workflows have the same standing."""
 
     type: str | None = Field(examples=["Refund"])
     step: str = Field(examples=["charge"])
@@ -115,32 +115,32 @@ class FailureGroup(Answer):
     is_count_exact: bool
     first: str = Field(examples=[AT])
     last: str = Field(examples=[AT])
-    where: dict[str, str] = Field(description="Of a bulk for exactly these workflows.")
+    where: dict[str, str] = Field(description="The filters for exactly these workflows.")
     sample_ids: list[Id]
 
 
-class BulkSample(Answer):
-    """A workflow that a bulk would be for."""
+class BulkSample(ResponseBody):
+    """A workflow that matches the filters of a bulk."""
 
     id: Id
     type: str | None = Field(examples=["Refund"])
     state: str = Field(examples=["paused"])
 
 
-class BulkPreview(Answer):
-    """What a bulk would be for."""
+class BulkPreview(ResponseBody):
+    """The workflows that match the filters of a bulk."""
 
     count: int = Field(examples=[412])
     sample: list[BulkSample]
 
 
-class StartedBulk(Answer):
-    """The workflow that gives the command."""
+class StartedBulk(ResponseBody):
+    """The workflow that gives the command to the others."""
 
     id: Id = Field(examples=[42])
 
 
-class ScheduleRun(Answer):
+class ScheduleRun(ResponseBody):
     """A run of a schedule."""
 
     type: str = Field(examples=["Report"])
@@ -155,7 +155,7 @@ class ScheduleRun(Answer):
     started_at: str | None = None
 
 
-class Schedule(Answer):
+class Schedule(ResponseBody):
     """The schedule of a workflow class."""
 
     type: str = Field(examples=["Report"])
@@ -173,22 +173,22 @@ class Schedule(Answer):
     last_run: ScheduleRun | None = None
 
 
-class Worker(Answer):
+class Worker(ResponseBody):
     """A worker process."""
 
     id: str
     name: str = Field(examples=["laptop:4002"])
-    queues: list[str] | None = Field(description="None serves all queues.")
+    queues: list[str] | None = Field(description="Null if it serves all queues.")
     types: list[str] = Field(examples=[["Refund"]])
     is_alive: bool
     started_at: str = Field(examples=[AT])
     heartbeat_at: str = Field(examples=[AT])
     stopped_at: str | None
-    trouble: str | None = Field(description="What its database refused lately.")
+    trouble: str | None = Field(description="The database error that it waits out.")
 
 
-class Queue(Answer):
-    """What a queue holds."""
+class Queue(ResponseBody):
+    """A queue, with the executions that are due or running."""
 
     queue: str = Field(examples=["default"])
     due: int
@@ -196,7 +196,7 @@ class Queue(Answer):
     running: int
 
 
-class WorkflowDefinition(Answer):
+class WorkflowDefinition(ResponseBody):
     """A workflow that can be started."""
 
     name: str = Field(examples=["Refund"])
@@ -204,7 +204,7 @@ class WorkflowDefinition(Answer):
     steps: list[dict[str, str]]
 
 
-class Health(Answer):
+class Health(ResponseBody):
     """Whether the server works."""
 
     status: str = Field(examples=["ok"])

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of each route beside its parameters."""
+"""The responses of each route, as the OpenAPI document describes them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from geneva_drive.web.problems import MEDIA_TYPE
 _WORDS = {
     401: "No valid credential.",
     403: "The credential lacks the permission.",
-    404: "There is no such thing.",
-    409: "Its state does not allow this.",
-    410: "The link is dead.",
+    404: "Not found.",
+    409: "The state does not allow it.",
+    410: "The link does not work any more.",
     413: "The body is too large.",
     422: "The request is not valid.",
     429: "Too many requests.",
@@ -21,7 +21,7 @@ _ALWAYS = (401, 403, 413, 422, 429, 503)
 
 
 def answers(model: Any, *further: int, status: int = 200, also: int | None = None) -> Any:
-    """Return the `responses` of a route: what it answers, and the problems it can have."""
+    """Return the `responses` of a route: its body, and the problems it can have."""
     described: dict[int | str, dict[str, Any]] = {status: {"model": model}}
     if also is not None:
         described[also] = {"model": model}
@@ -29,7 +29,7 @@ def answers(model: Any, *further: int, status: int = 200, also: int | None = Non
 
 
 def text_answers(media_type: str) -> Any:
-    """Return the `responses` of a route that answers with text."""
+    """Return the `responses` of a route that responds with text."""
     content = {media_type: {"schema": {"type": "string"}}}
     return {200: {"description": "Done.", "content": content}, **_problems()}
 

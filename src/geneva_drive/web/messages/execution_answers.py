@@ -1,4 +1,4 @@
-"""The bodies of answers about executions and approvals, as the OpenAPI document describes them."""
+"""The bodies of responses about executions and approvals, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import Field
 
-from geneva_drive.web.messages.answers import AT, Answer, Id
+from geneva_drive.web.messages.answers import AT, Id, ResponseBody
 
 
-class ExecutionItem(Answer):
+class ExecutionItem(ResponseBody):
     """A workflow, as lists show it; with `include=context`, the context too."""
 
     id: Id = Field(examples=[41])
-    type: str | None = Field(description="None for a dynamic workflow.", examples=["Refund"])
+    type: str | None = Field(description="Null for a dynamic workflow.", examples=["Refund"])
     template: str | None = Field(default=None, description="Of a dynamic workflow.")
     state: str = Field(examples=["paused"])
     needs: str = Field(
@@ -25,7 +25,7 @@ class ExecutionItem(Answer):
     queue: str = Field(examples=["default"])
     priority: int = Field(examples=[0])
     requested: str | None = Field(
-        default=None, description="The pause or cancel that comes when the running step ends."
+        default=None, description="A pause or cancel that takes effect when the running step ends."
     )
     result: Any = None
     result_reason: str | None = Field(
@@ -47,7 +47,7 @@ class ExecutionItem(Answer):
     canceled_at: str | None = None
     why: str = Field(examples=["Step 'manager_approval' waits for a decision on approval 7."])
     bulk: dict[str, Any] | None = Field(
-        default=None, description="What a bulk was asked to do, and its counts; of bulks only."
+        default=None, description="The command and the counts of a bulk; null for others."
     )
 
 
@@ -57,8 +57,8 @@ class Execution(ExecutionItem):
     context: dict[str, Any] = Field(examples=[{"amount": 120, "customer": "Ann"}])
 
 
-class ExecutionStatus(Answer):
-    """Where a workflow stands."""
+class ExecutionStatus(ResponseBody):
+    """The state of a workflow, and what it waits for."""
 
     id: Id = Field(examples=[41])
     state: str = Field(examples=["paused"])
@@ -74,8 +74,8 @@ class ExecutionStatus(Answer):
     canceled_at: str | None = None
 
 
-class Progress(Answer):
-    """How far a loop or a batch worker has come."""
+class Progress(ResponseBody):
+    """The progress of a loop or a batch worker."""
 
     done: int = Field(examples=[1200])
     total: int | None = Field(examples=[5000])
@@ -84,7 +84,7 @@ class Progress(Answer):
     remaining_seconds: float | None
 
 
-class Step(Answer):
+class Step(ResponseBody):
     """One attempt at a step."""
 
     id: Id = Field(examples=[97])
@@ -115,8 +115,8 @@ class Step(Answer):
     progress: Progress | None = None
 
 
-class Interruption(Answer):
-    """Where a loop was interrupted."""
+class Interruption(ResponseBody):
+    """An interruption of a loop."""
 
     reason: str
     cursor: Any
@@ -124,7 +124,7 @@ class Interruption(Answer):
     at: str
 
 
-class SkippedItem(Answer):
+class SkippedItem(ResponseBody):
     """An item that raised and was skipped."""
 
     item: str | None
@@ -141,8 +141,8 @@ class TracedStep(Step):
     skipped_items: list[SkippedItem]
 
 
-class ResumeRequest(Answer):
-    """What made a paused workflow continue."""
+class ResumeRequest(ResponseBody):
+    """A request that let a paused workflow continue."""
 
     trigger: str = Field(examples=["approval"])
     trigger_id: str | None = Field(description="The approval, event or actor.", examples=["7"])
@@ -153,14 +153,14 @@ class ResumeRequest(Answer):
     error: str | None
 
 
-class ResumeOptions(Answer):
-    """What would continue a paused workflow."""
+class ResumeOptions(ResponseBody):
+    """The actions that would continue a paused workflow."""
 
     actions: list[str] = Field(examples=[["approve", "reject", "cancel"]])
 
 
-class AuditEntry(Answer):
-    """What was done to a workflow, a schedule or an event, and who did it."""
+class AuditEntry(ResponseBody):
+    """An action on a workflow, a schedule or an event, and who took it."""
 
     id: Id | None = None
     workflow_id: Id | None = None
@@ -174,14 +174,14 @@ class AuditEntry(Answer):
     at: str = Field(examples=[AT])
 
 
-class Graph(Answer):
+class Graph(ResponseBody):
     """The nodes of a workflow with their states, and the edges between them."""
 
     nodes: list[dict[str, Any]]
     edges: list[dict[str, str]] = Field(examples=[[{"from": "pack", "to": "ship"}]])
 
 
-class ApprovalItem(Answer):
+class ApprovalItem(ResponseBody):
     """A request for approval, as lists show it."""
 
     id: Id = Field(examples=[7])
@@ -204,8 +204,8 @@ class ApprovalItem(Answer):
     data: Any = None
 
 
-class Vote(Answer):
-    """What one person wants."""
+class Vote(ResponseBody):
+    """The choice of one person."""
 
     by: str = Field(examples=["ann@example.org"])
     choice: str = Field(examples=["approve"])
@@ -215,13 +215,13 @@ class Vote(Answer):
 
 
 class Approval(ApprovalItem):
-    """A request for approval, with its votes and everything done with it."""
+    """A request for approval, with its votes and history."""
 
     votes: list[Vote]
     history: list[AuditEntry]
 
 
-class Trace(Answer):
+class Trace(ResponseBody):
     """A workflow with every attempt at every step."""
 
     execution: Execution

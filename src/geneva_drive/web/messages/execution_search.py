@@ -16,10 +16,10 @@ _Text = Annotated[str | None, Query(min_length=1, max_length=255)]
 async def _filters(  # noqa: PLR0913 - the contract's filters
     *,
     state: WorkflowState | None = None,
-    needs: Annotated[Need | None, Query(description="Who is to act next.")] = None,
+    needs: Annotated[Need | None, Query(description="Who acts next.")] = None,
     type: _Text = None,
     step: Annotated[
-        str | None, Query(min_length=1, max_length=255, description="Where it stands.")
+        str | None, Query(min_length=1, max_length=255, description="The step it is at.")
     ] = None,
     queue: _Text = None,
     paused_reason: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
@@ -35,7 +35,7 @@ async def _filters(  # noqa: PLR0913 - the contract's filters
         Query(
             min_length=1,
             max_length=255,
-            description="An id, or how a hero's id begins, with or without its type.",
+            description="An id, or the beginning of a hero's id, with or without its type.",
         ),
     ] = None,
 ) -> SearchFilter:

@@ -1,4 +1,4 @@
-"""What routes take from a request: the Drive, the actor, and the place in a list."""
+"""The parameters that routes share: the Drive, the actor, and the place in a list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def _actor(request: Request) -> Actor:
 async def _place(
     limit: Annotated[int, Query(ge=1, le=100, description="How many items.")] = 50,
     cursor: Annotated[
-        str | None, Query(max_length=64, description="The next_cursor of the page before.")
+        str | None, Query(max_length=64, description="The next_cursor of the previous page.")
     ] = None,
 ) -> Place:
     return Place(cursor, limit)
@@ -54,7 +54,7 @@ Moment = Annotated[datetime, AfterValidator(_aware)]
 
 
 class Body(BaseModel):
-    """A body; a field that it does not have is refused, since it may be a misspelling."""
+    """A body; unknown fields are refused, since they may be misspelled."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,7 +73,7 @@ def list_answer(items: Sequence[Any], next_cursor: str | None = None) -> JSONRes
 
 
 def checked_text(name: str, value: str | None) -> str | None:
-    """Return a filter as it is; refuse what no database can compare."""
+    """Return a filter unchanged; refuse text that no database can compare."""
     if value is None:
         return None
     if "\x00" in value or (not value.isascii() and not _is_encodable(value)):

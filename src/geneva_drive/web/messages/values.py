@@ -8,7 +8,7 @@ from geneva_drive.errors import InvalidInput
 
 
 def duration_or_moment(given: str | float | None) -> datetime | float | str | None:
-    """Return a moment if the text is one, else the duration as it is, for the Drive to check."""
+    """Return a moment if the text is one, else the duration unchanged, for the Drive to check."""
     if not isinstance(given, str) or "T" not in given:
         return given
     try:

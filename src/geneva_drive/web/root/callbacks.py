@@ -28,7 +28,7 @@ _REQUEST: dict[str, Any] = {
     openapi_extra=_REQUEST,
 )
 async def receive_callback(drive: CurrentDrive, request: Request, token: str) -> JSONResponse:
-    """Satisfy a callback once; 200 without an effect if that was done before."""
+    """Receive a callback; only the first call has an effect, later ones get 200."""
     body = await request.body()
     payload = cloud_events.parse_json(body) if body.strip() else None
     event = await run_in_threadpool(drive.callback, token, payload)

@@ -1,4 +1,4 @@
-"""Health: whether the process lives, and whether it can serve."""
+"""Health: whether the process is alive, and whether it can serve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def get_health(drive: CurrentDrive) -> JSONResponse:
 
 @router.get("/health/live", operation_id="get_liveness", responses={200: _ANSWERS[200]})
 async def get_liveness() -> JSONResponse:
-    """Answer 200 while the process runs; it looks at nothing else."""
+    """Answer 200 while the process runs; it checks nothing else."""
     return JSONResponse({"status": "ok"})
 
 
@@ -42,6 +42,6 @@ def _ready(drive: Drive) -> JSONResponse:
     try:
         drive.store.read(drive.store.pages.marks)
     except StorageError:
-        # Its words may name the address of the database, and this route is public.
+        # The error may name the address of the database, and this route is public.
         return JSONResponse({"status": "unavailable"}, 503, {"Retry-After": "1"})
     return JSONResponse({"status": "ok"})

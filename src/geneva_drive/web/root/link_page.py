@@ -18,7 +18,7 @@ def message_page(around: Surroundings, title: str, text: str, hue: str = "held")
 
 
 def decided_page(around: Surroundings, approval: Approval) -> str:
-    """Thank for a vote; the quorum may not be complete yet."""
+    """Return the page after a vote; the quorum may not be complete yet."""
     if approval.state is ApprovalState.PENDING:
         text = "Other people still have to decide."
         return message_page(around, "Your vote is recorded", text, "done")
@@ -27,7 +27,7 @@ def decided_page(around: Surroundings, approval: Approval) -> str:
 
 
 def request_page(around: Surroundings, approval: Approval, sent: Sent | None = None) -> str:
-    """Show what is asked, with the form that decides it."""
+    """Return the page that shows the request, with the form that decides it."""
     return _page(around, "Decision", view=view_of(approval, approval.person, sent=sent))
 
 

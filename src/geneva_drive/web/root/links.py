@@ -37,9 +37,9 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: _PAGE,
     403: {"description": "The person may not decide this.", **_PAGE},
     404: {"description": "There is no such link.", **_PAGE},
-    410: {"description": "The link is dead.", **_PAGE},
+    410: {"description": "The link does not work any more.", **_PAGE},
     413: {"description": "The body is too large."},
-    422: {"description": "What was filled in does not fit.", **_PAGE},
+    422: {"description": "The form is not valid.", **_PAGE},
     429: {"description": "Too many requests."},
     503: {"description": "The database does not answer."},
 }
@@ -113,7 +113,7 @@ def _decide(around: Surroundings, drive: Drive, token: str, body: bytes) -> HTML
 
 
 def _find(around: Surroundings, drive: Drive, token: str) -> Approval | HTMLResponse:
-    """Return the request of a link, or the page that says why there is none."""
+    """Return the request of a link, or a page that says why the link cannot be used."""
     try:
         return drive.approvals.by_link(token)
     except NotFound as error:

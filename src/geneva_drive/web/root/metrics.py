@@ -1,4 +1,4 @@
-"""Metrics in the text format of Prometheus, read from the database when they are asked for."""
+"""Metrics in the text format of Prometheus, read from the database at each scrape."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Sample = tuple[Mapping[str, str], float]
     responses=text_answers("text/plain"),
 )
 def get_metrics(request: Request, drive: CurrentDrive) -> PlainTextResponse:
-    """Return what Prometheus scrapes; counters count the installation since the server began."""
+    """Return the metrics; counters cover all workers since this server started."""
     counters: EndCounters = request.app.state.end_counters
     counters.read()
     lines = (*_lines(drive), *_counters(counters))

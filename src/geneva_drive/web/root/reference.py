@@ -31,7 +31,7 @@ code, pre { font: 13px/1.45 ui-monospace, monospace; } pre { background: #f5f5f5
 @router.get("/openapi.json")
 async def get_document(request: Request) -> JSONResponse:
     document = dict(request.app.openapi())
-    # Below the path at which a host has mounted the application.
+    # The host may have mounted the application below a path.
     if root := request.scope.get("root_path"):
         document["servers"] = [{"url": root}]
     return JSONResponse(document)

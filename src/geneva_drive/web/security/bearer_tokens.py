@@ -19,17 +19,17 @@ from geneva_drive.settings import Settings
 logger = logging.getLogger(__name__)
 
 CLOCK_SKEW = timedelta(seconds=30)
-_SHORTEST_SECRET = 32  # bytes: RFC 7518 asks for as many as the hash has
+_SHORTEST_SECRET = 32  # bytes; RFC 7518 requires at least the length of the hash
 _BY_SECRET = "HS256"
 _BY_KEY_SET = ("RS256", "ES256")
 
 
 class KeySetUnavailable(Exception):
-    """The address of the setting `jwks` does not answer: no token can be judged now."""
+    """The address of the setting `jwks` does not answer, so no token can be checked now."""
 
 
 class BearerTokens:
-    """Reads the tokens of requests; one that is not valid names no actor."""
+    """Checks the tokens of requests, and returns their actors."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -37,7 +37,7 @@ class BearerTokens:
         secret, jwks = settings.jwt_secret, settings.jwks
         if secret is not None and len(secret.encode()) < _SHORTEST_SECRET:
             logger.warning(
-                "The setting jwt_secret has fewer than %s bytes, so that it may be guessed",
+                "The setting jwt_secret has fewer than %s bytes, so it may be guessed",
                 _SHORTEST_SECRET,
             )
         if jwks is not None and jwks.startswith(("http://", "https://")):
@@ -50,7 +50,7 @@ class BearerTokens:
         return self._settings.jwt_secret is not None or self._settings.jwks is not None
 
     def actor_of(self, token: str) -> Actor | None:
-        """Return who the token is for; None unless it is signed, meant for us and in its time.
+        """Return the actor of a token; None unless its signature, audience and times are valid.
 
         It may fetch the key set, so it is not called on the event loop.
         """
@@ -60,7 +60,7 @@ class BearerTokens:
             logger.warning("The key set of the setting jwks cannot be fetched: %s", error)
             raise KeySetUnavailable from error
         except (jwt.PyJWTError, InvalidInput, TypeError, ValueError, RecursionError) as error:
-            # Without the token, which may be valid elsewhere.
+            # The token is not logged, since it may be valid elsewhere.
             logger.info("A bearer token was refused: %s", type(error).__name__)
             return None
 
@@ -71,7 +71,7 @@ class BearerTokens:
             return None
         settings = self._settings
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InsecureKeyLengthWarning)  # told at the start
+            warnings.simplefilter("ignore", InsecureKeyLengthWarning)  # logged at the start
             claims: dict[str, Any] = jwt.decode(
                 token,
                 key,
@@ -84,7 +84,7 @@ class BearerTokens:
         return Actor(claims["sub"], _names(claims, "roles"), _names(claims, "permissions"))
 
     def _key(self, token: str, algorithm: str) -> Any:
-        """Return the key for an algorithm; each has its own, so that none can be exchanged."""
+        """Return the key for an algorithm, so that no key is used with the wrong algorithm."""
         if algorithm == _BY_SECRET:
             return self._settings.jwt_secret
         if algorithm not in _BY_KEY_SET:

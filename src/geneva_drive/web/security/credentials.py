@@ -1,4 +1,4 @@
-"""Who asks: the host's own login, an API key, a JSON Web Token or a session of the dashboard."""
+"""Credentials: the host's own login, an API key, a JSON Web Token or a session of the dashboard."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST = 16_384  # characters of a credential
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and what they may do."""
+    """The actor of a request, and its permissions."""
 
     actor: Actor
     granted: frozenset[str]
@@ -52,7 +52,7 @@ class Credentials:
         return self._authenticate is not None
 
     async def caller_of(self, request: Request) -> Caller | None:
-        """Return who asks, and what they may do."""
+        """Return the caller of a request; None without a valid credential."""
         if self._authenticate is not None:
             actor = await self._from_host(self._authenticate, request)
             if actor is not None:
@@ -69,7 +69,7 @@ class Credentials:
         return await run_in_threadpool(self._from_credential, credential)
 
     def permissions_of(self, actor: Actor) -> frozenset[str]:
-        """Return what an actor may do: its own permissions, and those of its roles."""
+        """Return the permissions of an actor: its own, and those of its roles."""
         return self._drive.roles.permissions_of(actor)
 
     def _granted(self, actor: Actor, *, is_by_cookie: bool = False) -> Caller:

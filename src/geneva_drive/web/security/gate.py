@@ -27,9 +27,9 @@ Call = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Gate:
-    """Answers 401, 403, 429 and 413 itself; what passes has an actor, unless the route is public.
+    """Answers 401, 403, 413 and 429 itself; other requests have an actor, or a public route.
 
-    Routes read the actor with `actor_of(request)`, and what it may do with `permissions_of`.
+    Routes read the actor with `actor_of(request)`, and its permissions with `permissions_of`.
     """
 
     def __init__(self, app: ASGIApp, drive: Drive, credentials: Credentials) -> None:
@@ -65,7 +65,7 @@ class Gate:
         if caller is None:
             return too_many if need is PUBLIC else too_many or _no_credential()
         state.update(actor=caller.actor, permissions=caller.granted)
-        # Without a need there is no such route, and the application says so.
+        # Without a need there is no such route: the application answers 404.
         if need is not None and not caller.granted.intersection(_permissions_in(need)):
             return _missing(caller.actor, need)
         if caller.is_by_cookie and is_from_elsewhere(request, self._drive.settings.public_url):
@@ -94,19 +94,19 @@ class Gate:
 
 
 def actor_of(request: Request) -> Actor:
-    """Return who asks; a public route has no actor."""
+    """Return the actor of a request; call it only in routes that are not public."""
     actor: Actor = request.state.actor
     return actor
 
 
 def permissions_of(request: Request) -> frozenset[str]:
-    """Return what the actor of a request may do."""
+    """Return the permissions of the actor of a request."""
     granted: frozenset[str] = request.state.permissions
     return granted
 
 
 def path_of(scope: Scope) -> str:
-    """Return the path below the place at which the application is mounted."""
+    """Return the path of a request, below the path where the application is mounted."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     return path.removeprefix(root) if path.startswith(f"{root}/") else path
@@ -121,8 +121,8 @@ def _permissions_in(need: Need) -> tuple[str, ...]:
 def _no_credential() -> Response:
     return problem(
         HTTPStatus.UNAUTHORIZED,
-        "This needs a credential: an API key or a JSON Web Token that is valid now, as "
-        "'Authorization: Bearer ...'. `geneva keys create NAME --role ROLE` makes a key.",
+        "This needs a valid API key or JSON Web Token, sent as 'Authorization: Bearer ...'. "
+        "`geneva keys create NAME --role ROLE` creates a key.",
         headers={"WWW-Authenticate": "Bearer"},
     )
 

@@ -11,13 +11,13 @@ from geneva_drive.errors import InvalidInput
 
 
 class BodyTooLarge(Exception):
-    """More bytes came than the setting allows."""
+    """The body has more bytes than the setting allows."""
 
 
 async def read_within(scope: Scope, receive: Receive, limit: int) -> Receive:
-    """Read the body, and return what replays it; raise `BodyTooLarge` past the limit.
+    """Read the body, and return a `receive` that replays it; raise `BodyTooLarge` past the limit.
 
-    A number that JSON does not have is refused here: Python's parser would accept it.
+    `NaN` and `Infinity` are refused here, because Python's JSON parser would accept them.
     """
     announced = dict(scope["headers"]).get(b"content-length", b"0")
     if announced.isdigit() and int(announced[:20]) > limit:
@@ -41,7 +41,7 @@ async def read_within(scope: Scope, receive: Receive, limit: int) -> Receive:
 
 
 def _refuse_constants(body: bytes) -> None:
-    # What is no JSON at all is for the route to refuse.
+    # If the body is not JSON at all, the route refuses it.
     with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         json.loads(body, parse_constant=_refuse)
 

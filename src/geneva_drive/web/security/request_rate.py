@@ -1,4 +1,4 @@
-"""The rate limit: how often one principal or address may ask, by the library `limits`."""
+"""The rate limit on the requests of one principal or address, with the library `limits`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RequestRate:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     def seconds_to_wait(self, who: str) -> int | None:
-        """Count a request; return how long to wait if it is one too many, else None."""
+        """Count a request; return how long to wait if it exceeds the rate, else None."""
         if self._limiter.hit(self._item, who):
             return None
         free_at = self._limiter.get_window_stats(self._item, who).reset_time

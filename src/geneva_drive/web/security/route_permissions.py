@@ -1,4 +1,4 @@
-"""The permission that each route needs: the one table that the gate reads."""
+"""The permission that each route needs, in the table that the gate reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Need = Access | AnyOf | str
 
 PUBLIC: Final = Access.PUBLIC
 
-# What a bulk may do, each with the permission of the command.
+# The commands of a bulk, each with its permission.
 BULK_PERMISSIONS: Mapping[str, str] = {
     "pause": "execution:pause",
     "resume": "execution:resume",
@@ -95,7 +95,7 @@ _ROOT_ROUTES: Mapping[str, Need] = {
     "POST /callbacks/{token}": PUBLIC,
 }
 
-# The route checks the one of its command.
+# The route checks the permission of its command.
 _BULK = AnyOf(("execution:resume", "execution:pause", "execution:cancel"))
 
 # The pages of the dashboard. A form post checks the permission of its command again.
@@ -173,7 +173,7 @@ _PAGE_PATTERNS = [_pattern(route) for route in PAGES]
 
 
 def need_of(method: str, path: str) -> Need | None:
-    """Return what a request needs; None if there is no such route."""
+    """Return the permission that a request needs; None if there is no such route."""
     asked = f"{method} {path}"
     return ROUTES.get(asked) or next((need for one, need in _PATTERNS if one.match(asked)), None)
 

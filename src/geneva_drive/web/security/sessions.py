@@ -34,7 +34,7 @@ class Sessions:
         self._secret = given.encode() if given is not None else secrets.token_bytes(32)
 
     def begin(self, api_key: str) -> tuple[Actor, str] | None:
-        """Return who an API key belongs to and the cookie of a new session; None if refused."""
+        """Return the actor of an API key and the cookie of a new session; None if refused."""
         presented = parse_secret(api_key)
         actor = None if presented is None else self._drive.keys.authenticate(api_key)
         if presented is None or not isinstance(actor, Actor):
@@ -44,7 +44,7 @@ class Sessions:
         return actor, f"{text}.{self._signature(text, presented.hash)}"
 
     def actor_of(self, request: Request) -> Actor | None:
-        """Return who the session of a request belongs to; it asks the database."""
+        """Return the actor of a session; it queries the database."""
         cookie = request.cookies.get(SESSION_COOKIE, "")
         parts = cookie.split(".")
         is_whole = len(parts) == _PARTS and len(cookie) <= _LONGEST and cookie.isascii()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 
 from sqlalchemy import Connection
@@ -14,8 +13,6 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.dialects.claim_request import ClaimRequest
 from geneva_drive.storage.schema.records import ExecutionRecord, Key, WorkflowRecord
 from geneva_drive.worker.identity import Identity, new_token
-
-_MAX_NEWEST = 32
 
 
 def claim_due(
@@ -45,44 +42,11 @@ def claim_due(
         now=environment.clock.now(),
         named=named,
     )
-    taken = store.write_at_once(lambda connection: store.executions.claim(connection, request))
+    taken = store.write_at_once(
+        lambda connection: store.database.dialect.claim(connection, store.tables, request)
+    )
     claimed = [_claimed(*one, request.claim_token) for one in taken]
     return _whole(environment, claimed)
-
-
-def find_behind(environment: Environment, identity: Identity, crowding: Claimed) -> Key | None:
-    """Return a due execution of another workflow, in a lane that `crowding`'s workflow fills.
-
-    Such an execution was added later, so it is among the newest that are due. If several workflows
-    are found, one is chosen at random: a second workflow with many executions must not win each
-    time.
-    """
-    store, execution = environment.store, crowding.execution
-    newest = store.read_at_once(
-        lambda connection: store.executions.newest_due(
-            connection,
-            execution.type,
-            None if identity.queues is None else execution.queue,
-            execution.priority,
-            _MAX_NEWEST,
-        )
-    )
-    # From the newest to the oldest: the dictionary keeps the oldest of each workflow.
-    others = {workflow: key for key, workflow in newest if workflow != execution.workflow_id}
-    if not others or _is_outranked(environment, identity, execution.priority):
-        return None
-    return random.choice(list(others.values()))
-
-
-def _is_outranked(environment: Environment, identity: Identity, priority: int) -> bool:
-    """True if an execution of a higher priority is due that this worker serves."""
-    store, types = environment.store, identity.served_types()
-    top = store.read(
-        lambda connection: store.executions.top_priority(
-            connection, types, identity.served_queues()
-        )
-    )
-    return top is not None and top > priority
 
 
 def _rooms(identity: Identity, rooms: Mapping[str, int], limit: int) -> dict[str, int] | None:

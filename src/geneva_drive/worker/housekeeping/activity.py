@@ -18,7 +18,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.states import StepState
 from geneva_drive.storage.statements.activity import ActivityCount, ActivityMarks
 from geneva_drive.storage.store import Store
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 
 MINUTE = timedelta(minutes=1)
 HALF_HOUR = timedelta(minutes=30)  # for charts of days and weeks
@@ -40,7 +40,7 @@ def duty(every: timedelta) -> Duty:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedMinutes:
     """The minutes up to `until` in which executions ended, with their counts."""
 
     until: datetime
@@ -48,42 +48,42 @@ class _Counted:
     counts: list[ActivityCount]
 
 
-def _do_round(environment: Environment) -> Round:
+def _do_round(environment: Environment) -> DutyRound:
     store, now = environment.store, environment.clock.now()
     marks = store.read(store.activity.marks)
     if marks is None:
         began = beginning_of(HALF_HOUR, now - _COUNTED_AT_FIRST)
         marks = ActivityMarks(began, began)
         store.write(lambda connection: store.activity.set_marks(connection, marks))
-        return Round(0, has_more=True)
+        return DutyRound(0, has_more=True)
     over = beginning_of(MINUTE, now)
     settling = beginning_of(MINUTE, now - SETTLED_AFTER)
     settled = min(settling, marks.counted_until)
     if marks.counted_until >= over and marks.settled_until >= settled:
-        return Round(0, has_more=False)
+        return DutyRound(0, has_more=False)
     # Count in a transaction that only reads: SQLite has one writer.
     with store.reading() as connection:
         first = _count(connection, store, marks.counted_until, over)
         again = _count(connection, store, marks.settled_until, settled)
     if not first.minutes and not again.minutes and over - marks.settled_until < HALF_HOUR:
-        return Round(0, has_more=False)  # write nothing to an idle database
+        return DutyRound(0, has_more=False)  # write nothing to an idle database
     after = ActivityMarks(first.until, again.until)
     is_own = store.write(lambda c: _save(c, store, marks, after, [again, first], now))
     is_behind = first.until < over or again.until < min(settling, first.until)
     # Counters are a by-product and do not count as changes.
-    return Round(0, has_more=is_own and is_behind)
+    return DutyRound(0, has_more=is_own and is_behind)
 
 
-def _count(connection: Connection, store: Store, start: datetime, end: datetime) -> _Counted:
+def _count(connection: Connection, store: Store, start: datetime, end: datetime) -> _CountedMinutes:
     """Count the ends in the next few minutes of a window; minutes without any are skipped."""
-    found = _Counted(end, [], [])
+    found = _CountedMinutes(end, [], [])
     while start < end:
         first = store.activity.first_end(connection, start, end)
         if first is None:
             return found
         minute = beginning_of(MINUTE, first)
         if len(found.minutes) == _MINUTES_PER_ROUND:
-            return _Counted(minute, found.minutes, found.counts)
+            return _CountedMinutes(minute, found.minutes, found.counts)
         start = minute + MINUTE
         found.minutes.append(minute)
         found.counts.extend(store.activity.count_ends(connection, minute, start))
@@ -95,7 +95,7 @@ def _save(
     store: Store,
     before: ActivityMarks,
     after: ActivityMarks,
-    counted: Sequence[_Counted],
+    counted: Sequence[_CountedMinutes],
     now: datetime,
 ) -> bool:
     if not store.activity.move_marks(connection, before, after):

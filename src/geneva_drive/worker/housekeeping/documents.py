@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery.expired_workflows import cancel_expired
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 100
@@ -18,7 +18,7 @@ class Documents:
     def __init__(self) -> None:
         self._refusals = Refusals("Workflow %s has expired, and cannot be canceled")
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         store = environment.store
         environment.triggered_documents.refresh(store)
         now, refused = environment.clock.now(), self._refusals.keys
@@ -29,7 +29,7 @@ class Documents:
         count = self._refusals.each(
             environment, list(by_id), lambda key: int(cancel_expired(environment, by_id[key]))
         )
-        return Round(count, has_more=count > 0 and len(expired) == _BATCH)
+        return DutyRound(count, has_more=count > 0 and len(expired) == _BATCH)
 
 
 def duty(every: timedelta) -> Duty:

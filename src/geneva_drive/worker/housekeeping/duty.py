@@ -11,7 +11,7 @@ from geneva_drive.engine.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class DutyRound:
     """The result of one round, that is, of one batch."""
 
     changed: int
@@ -28,7 +28,7 @@ class Duty:
 
     name: str
     every: timedelta
-    do_round: Callable[[Environment], Round]
+    do_round: Callable[[Environment], DutyRound]
     max_rounds: int = 1
     is_rung: bool = False  # a hint that something may be due starts a round immediately
 
@@ -50,7 +50,7 @@ class Duty:
         return finish(lambda: self.do_round(environment))
 
 
-def finish(do_round: Callable[[], Round]) -> int:
+def finish(do_round: Callable[[], DutyRound]) -> int:
     changed, has_more = 0, True
     while has_more:
         done = do_round()

@@ -21,25 +21,25 @@ class LimitWaiters:
 
     def wake_due(self) -> int:
         """Check the limits whose next check is due; return how many executions were woken."""
-        return self._look(waiters.due(self._environment))
+        return self._wake_all(waiters.due(self._environment))
 
     def wake_for(self, freed: Collection[str]) -> int:
         """Check limits with a freed slot; return how many executions were woken."""
-        return self._look(waiters.awaited(self._environment, freed)) if freed else 0
+        return self._wake_all(waiters.awaited(self._environment, freed)) if freed else 0
 
-    def _look(self, keys: Sequence[str]) -> int:
+    def _wake_all(self, keys: Sequence[str]) -> int:
         return self._refusals.batch(
             self._environment,
             lambda: self._wake(keys),
-            lambda: sum(map(self._look_at, keys)),
+            lambda: sum(map(self._wake_for_limit, keys)),
         )
 
-    def _look_at(self, key: str) -> int:
+    def _wake_for_limit(self, key: str) -> int:
         return self._refusals.batch(
-            self._environment, lambda: self._wake([key]), lambda: self._look_at_each(key)
+            self._environment, lambda: self._wake([key]), lambda: self._wake_each(key)
         )
 
-    def _look_at_each(self, key: str) -> int:
+    def _wake_each(self, key: str) -> int:
         """Wake the executions of one limit one by one, to find the one that is refused."""
         refused, count = self._refusals.keys, 0
         for one in waiters.waiting(self._environment, key, refused):
@@ -53,4 +53,4 @@ class LimitWaiters:
 
     def _wake(self, keys: Sequence[str], only: Key | None = None) -> int:
         among = Among(passed_over=self._refusals.keys, only=only)
-        return waiters.look(self._environment, keys, self._queues, among)
+        return waiters.wake(self._environment, keys, self._queues, among)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery.long_pauses import report_pauses
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 200
@@ -19,7 +19,7 @@ class LongPauses:
         self._timeout = timeout
         self._refusals = Refusals("The long pause of workflow %s cannot be reported")
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         store, before = environment.store, environment.clock.now() - self._timeout
         with store.reading() as connection:
             found = store.dead_letters.long_paused(
@@ -32,7 +32,7 @@ class LongPauses:
                 environment, found, lambda key: report_pauses(environment, [key], before)
             ),
         )
-        return Round(count, has_more=count > 0 and len(found) == _BATCH)
+        return DutyRound(count, has_more=count > 0 and len(found) == _BATCH)
 
 
 def duty(every: timedelta, timeout: timedelta) -> Duty:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery import lost_workers
 from geneva_drive.engine.recovery.lost_workers import HeldClaim
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 
 
 class LostWorkers:
@@ -23,12 +23,12 @@ class LostWorkers:
         self._skipped: frozenset[HeldClaim] = frozenset()
         self._locked: frozenset[HeldClaim] = frozenset()
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         if not self._may_judge():
-            return Round(0, has_more=False)
+            return DutyRound(0, has_more=False)
         recovered = lost_workers.recover(environment, self._skipped, self._locked)
         self._skipped, self._locked = recovered.skipped, recovered.locked
-        return Round(recovered.count, recovered.has_more)
+        return DutyRound(recovered.count, recovered.has_more)
 
 
 def duty(every: timedelta, may_judge: Callable[[], bool]) -> Duty:

@@ -11,7 +11,7 @@ from geneva_drive.definition import registry
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery import orphans
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _PORTION = 10_000
@@ -29,15 +29,15 @@ class Orphans:
         self._after: Key | None = None
         self._refusals = Refusals("Workflow %s has nothing scheduled and cannot be adopted")
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         if not self._types:
             self._types = _ready_types(environment)
         adopted = 0
         while self._types:
             adopted += self._adopt(environment, self._next_portion(environment))
             if self._after is not None:
-                return Round(adopted, has_more=True)
-        return Round(adopted, has_more=False)
+                return DutyRound(adopted, has_more=True)
+        return DutyRound(adopted, has_more=False)
 
     def _next_portion(self, environment: Environment) -> Sequence[Key]:
         """Return the orphans of the next portion; the walk advances even if adopting them fails."""

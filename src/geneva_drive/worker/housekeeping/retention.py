@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.limits import waiters
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.housekeeping.duty import Duty, Round, finish
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound, finish
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 logger = logging.getLogger(__name__)
@@ -26,16 +26,16 @@ class Retention:
             "Workflow %s ended long ago and cannot be deleted (does a row of yours refer to it?)"
         )
 
-    def delete_before(self, environment: Environment, before: datetime) -> Round:
+    def delete_before(self, environment: Environment, before: datetime) -> DutyRound:
         if len(self._refusals.keys) >= _MAX_REFUSALS:
-            return Round(0, has_more=False)
+            return DutyRound(0, has_more=False)
         return self._refusals.batch(
             environment,
             lambda: self._delete_at_once(environment, before),
             lambda: self._delete_each(environment, before),
         )
 
-    def _delete_at_once(self, environment: Environment, before: datetime) -> Round:
+    def _delete_at_once(self, environment: Environment, before: datetime) -> DutyRound:
         store, refused = environment.store, self._refusals.keys
         deleted = store.write(
             lambda connection: store.workflows.delete_ended(
@@ -47,9 +47,9 @@ class Retention:
         forgotten = waiters.forget_unused(environment, before, _BATCH)
         runs = _delete_runs(environment, before)
         acts = store.write(lambda c: store.audit_entries.delete_acts(c, before, _BATCH))
-        return Round(deleted, has_more=_BATCH in (deleted, forgotten, runs, acts))
+        return DutyRound(deleted, has_more=_BATCH in (deleted, forgotten, runs, acts))
 
-    def _delete_each(self, environment: Environment, before: datetime) -> Round:
+    def _delete_each(self, environment: Environment, before: datetime) -> DutyRound:
         store, refused = environment.store, self._refusals.keys
         with store.reading() as connection:
             ids = store.workflows.ended(connection, before, _BATCH, passing_over=refused)
@@ -65,7 +65,7 @@ class Retention:
                 "restarted. Add ON DELETE CASCADE or SET NULL to the foreign keys of your tables.",
                 len(refused),
             )
-        return Round(deleted, has_more=deleted > 0 or len(refused) > known)
+        return DutyRound(deleted, has_more=deleted > 0 or len(refused) > known)
 
 
 def _delete_runs(environment: Environment, before: datetime) -> int:
@@ -81,7 +81,7 @@ def prune(
     """Delete workflows that ended longer ago than `span`; `progress` gets the count per batch."""
     retention, before = Retention(), environment.clock.now() - span
 
-    def do_round() -> Round:
+    def do_round() -> DutyRound:
         done = retention.delete_before(environment, before)
         if progress is not None and done.changed:
             progress(done.changed)

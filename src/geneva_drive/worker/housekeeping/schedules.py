@@ -9,7 +9,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.schedules import registration
 from geneva_drive.engine.schedules.schedule_runs import fire
 from geneva_drive.errors import InvalidInput
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 logger = logging.getLogger(__name__)
@@ -40,14 +40,14 @@ class DueSchedules:
         refused = self._refusals.keys
         return [name for name in served if name not in refused and self._held.get(name, now) <= now]
 
-    def fire_due(self) -> Round:
+    def fire_due(self) -> DutyRound:
         types = self.types()
         if not types:
-            return Round(0, has_more=False)
+            return DutyRound(0, has_more=False)
         store, now = self._environment.store, self._environment.clock.now()
         due = store.read(lambda connection: store.schedules.due(connection, types, now))
         changed = self._refusals.each(self._environment, due, self._fire)
-        return Round(changed, has_more=changed > 0)
+        return DutyRound(changed, has_more=changed > 0)
 
     def _fire(self, type_name: str) -> int:
         try:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.recovery.stale_workflows import find_suspects, report_stale
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 200
@@ -18,7 +18,7 @@ class StaleWorkflows:
     def __init__(self) -> None:
         self._refusals = Refusals("Workflow %s makes no progress, which cannot be recorded")
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         found = find_suspects(environment, _BATCH + len(self._refusals.keys))
         wanted = [key for key in found if key not in self._refusals.keys][:_BATCH]
         count = self._refusals.batch(
@@ -28,7 +28,7 @@ class StaleWorkflows:
                 environment, wanted, lambda key: report_stale(environment, [found[key]])
             ),
         )
-        return Round(count, has_more=count > 0 and len(wanted) == _BATCH)
+        return DutyRound(count, has_more=count > 0 and len(wanted) == _BATCH)
 
 
 def duty(every: timedelta) -> Duty:

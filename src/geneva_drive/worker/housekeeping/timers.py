@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from geneva_drive.engine.environment import Environment
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.limit_waiters import LimitWaiters
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 from geneva_drive.worker.housekeeping.schedules import DueSchedules
@@ -35,7 +35,7 @@ class Timers:
         self._next: datetime | None = None
         self._looks_at = time.monotonic()
 
-    def wake_due(self) -> Round:
+    def wake_due(self) -> DutyRound:
         """Wake a batch of executions that are due or whose limit has free slots.
 
         Also act on passed deadlines, and fire due schedules.
@@ -45,7 +45,7 @@ class Timers:
         passed = [self._deadlines.pass_due(), self._event_deadlines.pass_due()]
         passed.append(self._schedules.fire_due())
         changed = woken + self.limit_waiters.wake_due() + sum(one.changed for one in passed)
-        return Round(changed, has_more or any(one.has_more for one in passed))
+        return DutyRound(changed, has_more or any(one.has_more for one in passed))
 
     def _wake(self) -> tuple[int, bool]:
         now = self._environment.clock.now()

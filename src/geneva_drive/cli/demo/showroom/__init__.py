@@ -1,5 +1,5 @@
-"""`geneva demo dashboard`: a furniture shop with a week behind it, to look at and to repair.
+"""`geneva demo dashboard`: a furniture shop with a week of history, to explore and repair.
 
-`workflows` are those of the shop. `history` is what happened to them before the dashboard opens;
-`app` is what is served.
+`workflows` defines the shop. `history` runs a week of them before the dashboard opens; `app` is
+the app that `geneva dev` serves then.
 """

@@ -1,4 +1,4 @@
-"""The week that the shop has behind it when its dashboard opens."""
+"""The history of the shop: the week before its dashboard opens."""
 
 from __future__ import annotations
 

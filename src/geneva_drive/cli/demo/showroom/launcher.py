@@ -1,4 +1,4 @@
-"""Opens the showroom: makes its history, and becomes `geneva dev` on it."""
+"""Opens the showroom: makes its history, then replaces itself with `geneva dev`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PROGRAM = "from geneva_drive.cli.main import main; main()"
 
 
 def open_showroom(port: int) -> None:
-    """Make the database in a temporary folder, and replace this process by `geneva dev`."""
+    """Make the database in a temporary folder, and replace this process with `geneva dev`."""
     folder = Path(tempfile.mkdtemp(prefix="geneva-"))
     url = f"sqlite:///{folder / 'shop.db'}"
     click.echo("A shop opens: a week of its workflows is made in a few seconds ...")
     fill(url)
     click.echo(f"Its database is {url}. Its code: {Path(__file__).with_name('workflows.py')}")
     sys.stdout.flush()
-    # Without the user's own settings: above all, their database stays untouched.
+    # Leave out the user's own settings, so that above all their database stays untouched.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GENEVA_")}
     command = ["dev", "--app", _APP, "--port", str(port), "--log-level", "warning"]
     os.chdir(folder)  # no file of the user's directory is watched, or can replace an import

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import geneva_drive as gd
 
-# What the shop depends on. It was away while the history of the shop was made.
+# A service that the shop depends on. It fails in a part of the shop's history.
 provider_is_away = threading.Event()
 
 PayBackTo = Literal["The card it was paid with", "An account of the customer"]

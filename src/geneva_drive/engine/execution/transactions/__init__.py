@@ -1,1 +1,1 @@
-"""Steps and loops whose writes commit with their outcome."""
+"""Steps and loops with `transaction=True`, whose writes commit with their outcome."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     OUTSIDE_BODY,
     ConnectionLost,
-    Repeats,
+    Retries,
     RollBack,
     apply_ending,
     outcome_of,
@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 
 
 def run_loop(
-    run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
-    """Run a loop whose items commit with its cursor; repeat from there what was rolled back."""
-    repeats, completed = Repeats(environment), loop.run.state.completed
+    """Run a loop whose items commit with its cursor; after a rollback, continue from the cursor."""
+    retries, completed = Retries(environment), loop.run.state.completed
     while True:
         run.has_begun = False
         failed: Exception
@@ -41,7 +41,7 @@ def run_loop(
         except OUTSIDE_BODY as error:
             failed = error
         else:
-            repeats.are_over()
+            retries.end()
             return committed
         # A checkpoint may have been committed although its answer was lost: read the row.
         execution = environment.store.read(
@@ -49,8 +49,8 @@ def run_loop(
         )
         if execution is None or execution.claim_token != claimed.claim_token:
             logger.warning(
-                "This worker lost its claim of execution %s; what its loop had not committed was "
-                "rolled back",
+                "This worker lost its claim of execution %s; the uncommitted items of its loop "
+                "were rolled back",
                 claimed.execution.id,
             )
             return Committed(None)
@@ -59,8 +59,8 @@ def run_loop(
         except InvalidInput as unreadable:
             return Concluded(run.conclude(Failed(unreadable)))
         if loop.run.state.completed > completed:
-            repeats, completed = Repeats(environment), loop.run.state.completed
-        ended = repeats.after(failed, has_begun=run.has_begun)
+            retries, completed = Retries(environment), loop.run.state.completed
+        ended = retries.after(failed, has_begun=run.has_begun)
         if ended is not None:
             is_concluded = isinstance(failed, RollBack) and failed.is_concluded
             outcome = outcome_of(run, ended, is_concluded=is_concluded)
@@ -68,7 +68,7 @@ def run_loop(
 
 
 def _run_once(
-    run: Run, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.loops.loop_session import LoopTransaction
@@ -82,7 +82,7 @@ def _run_once(
             raise ConnectionLost(environment.store.database.lost_connection(ended.error))
         outcome = conclude_inside(run, ended, flush=transaction.flush)
         if isinstance(outcome, Suspended | Reattempted) and not loop.run.is_between_items:
-            # Within an item: its writes would be repeated.
+            # The loop stopped within an item, which will run again: do not keep its writes.
             raise RollBack(outcome, is_concluded=True)
         chaining = may_chain()
         ended_loop = replace(

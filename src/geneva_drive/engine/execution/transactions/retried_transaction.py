@@ -1,4 +1,4 @@
-"""A transaction that ends an execution, repeated while the database is in trouble."""
+"""Retry a transaction that ends an execution while the database is in trouble."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.body_end import Committed, Concluded
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.loops.cursor_saver import LoopMoved
 from geneva_drive.engine.transaction_mark import BodyTransactionLost
 from geneva_drive.engine.transitions.outcome import (
@@ -45,7 +45,7 @@ _MAX_ROLLBACKS = 5
 _MAX_LOST_CONNECTIONS = 5
 _DELAY = InternalBackoff(timedelta(milliseconds=50))
 
-# What opening, completing or committing a transaction can raise.
+# The errors of opening, completing or committing a transaction.
 OUTSIDE_BODY = (
     DBAPIError,
     NoFreeConnection,
@@ -65,14 +65,14 @@ class RollBack(Exception):
 
 
 class ConnectionLost(RollBack):
-    """The connection of the body's transaction is gone, whatever the body made of it."""
+    """The connection of the body's transaction was lost, however the body handled that."""
 
     def __init__(self, trouble: StorageError) -> None:
         super().__init__(Failed(trouble))
 
 
-class Repeats:
-    """Decides whether a transaction that was rolled back is run again, and rests before it."""
+class Retries:
+    """Decides whether a rolled back transaction runs again, and waits before it does."""
 
     def __init__(self, environment: Environment) -> None:
         self._database = environment.store.database
@@ -82,7 +82,7 @@ class Repeats:
         self._lost_connections = 0
 
     def after(self, error: Exception, *, has_begun: bool) -> StepOutcome | Failed | None:
-        """Return how the execution ends after a rolled back transaction; None to run it again."""
+        """Return how the execution ends after a rollback; None to run the transaction again."""
         failure = error.ended if isinstance(error, RollBack) else Failed(error)
         if not isinstance(failure, Failed):
             return failure
@@ -91,8 +91,8 @@ class Repeats:
         trouble = self._database.passing(failure.error)
         if trouble is None:
             return failure
-        # The body may be what breaks the connection, unless the library met another database: that
-        # of a registered loader or of the `session_factory`.
+        # The body may have broken the connection, unless the trouble is in another database, which
+        # a registered loader or the `session_factory` uses.
         is_elsewhere = type(error) is RollBack and isinstance(failure.error, StorageError)
         if has_begun and isinstance(trouble, DatabaseUnavailable) and not is_elsewhere:
             self._lost_connections += 1
@@ -111,45 +111,45 @@ class Repeats:
         self, failure: Failed, trouble: StorageError, *, is_ours: bool
     ) -> StepOutcome | Failed | None:
         is_ours = is_ours or isinstance(failure.error, StorageError)
-        # Of the user's own statements, these do not pass without the user.
+        # If a statement of the user's caused these, only the user can remove the cause.
         if isinstance(trouble, MissingRights | NotMigrated) and not is_ours:
             return failure
         if self._wait.may_try_again(trouble):
             return None
-        # Only a lock can be the body's own doing, by a query that takes too long or another engine.
+        # The body itself may hold the lock, by a query that takes too long or on another engine.
         if isinstance(trouble, DatabaseBusy) and not is_ours and self._wait.has_lasted:
             return failure
         self._wait.give_up(trouble)
         return Lost(f"The database was in trouble. {trouble}", self._max_recoveries)
 
-    def are_over(self) -> None:
+    def end(self) -> None:
         self._wait.is_over()
 
 
 def run_retried(
-    transaction: Callable[[], Committed], run: Run, environment: Environment, claimed: Claimed
+    transaction: Callable[[], Committed], run: StepRun, environment: Environment, claimed: Claimed
 ) -> Concluded | Committed:
-    """Run a transaction, and again while the database is in trouble: at most for a lease."""
-    repeats = Repeats(environment)
+    """Run a transaction, and retry it while the database is in trouble, for at most a lease."""
+    retries = Retries(environment)
     while True:
         is_concluded = run.has_begun = False
         try:
             committed = transaction()
         except RollBack as rolled_back:
             is_concluded = rolled_back.is_concluded
-            ended = repeats.after(rolled_back, has_begun=True)
+            ended = retries.after(rolled_back, has_begun=True)
         except OUTSIDE_BODY as error:
             if _was_committed(environment, claimed):
                 return Committed(None)
-            ended = repeats.after(error, has_begun=run.has_begun)
+            ended = retries.after(error, has_begun=run.has_begun)
         else:
-            repeats.are_over()
+            retries.end()
             return committed
         if ended is not None:
             return Concluded(outcome_of(run, ended, is_concluded=is_concluded))
 
 
-def outcome_of(run: Run, ended: StepOutcome | Failed, *, is_concluded: bool) -> StepOutcome:
+def outcome_of(run: StepRun, ended: StepOutcome | Failed, *, is_concluded: bool) -> StepOutcome:
     if is_concluded and not isinstance(ended, Failed):
         return ended
     return run.conclude(ended)
@@ -176,7 +176,7 @@ def claim_lost(execution: ExecutionRecord) -> Raised:
 
 
 def _was_committed(environment: Environment, claimed: Claimed) -> bool:
-    """True if the execution was committed although the answer was lost."""
+    """True if the transaction was committed although its answer was lost."""
     store = environment.store
     execution = store.read(
         lambda connection: store.executions.get(connection, claimed.execution.id)

@@ -11,7 +11,7 @@ from geneva_drive.engine import transaction_mark
 from geneva_drive.engine.claimed_execution import Claimed
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.execution.body_end import Committed, Concluded, MayChain
-from geneva_drive.engine.execution.step_run import Failed, Run
+from geneva_drive.engine.execution.step_run import Failed, StepRun
 from geneva_drive.engine.execution.transactions.retried_transaction import (
     ConnectionLost,
     RollBack,
@@ -24,14 +24,14 @@ from geneva_drive.engine.transitions.outcome import StepOutcome, keeps_writes
 
 
 def run_step(
-    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Concluded | Committed:
     once = partial(_run_once, run, environment, claimed, may_chain)
     return run_retried(once, run, environment, claimed)
 
 
 def _run_once(
-    run: Run, environment: Environment, claimed: Claimed, may_chain: MayChain
+    run: StepRun, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
     from geneva_drive.engine.step_session import StepSession
@@ -57,27 +57,27 @@ def _run_once(
         ended_step = claimed.ending(outcome, may_chain=chaining is not None)
         applied = apply_ending(connection, environment, ended_step, chaining)
         if applied is None:
-            # The body itself may have given up the claim, in this transaction. The rollback then
+            # The body itself may have ended the claim, in this transaction. The rollback then
             # restores the claim, and committing the body's outcome would record it without its
             # writes. So the outcome becomes a lost claim.
             raise RollBack(claim_lost(claimed.execution), is_concluded=True)
-    for tell in joined.to_tell:
-        tell()
+    for notify in joined.to_tell:
+        notify()
     return Committed(applied)
 
 
 def conclude_inside(
-    run: Run, ended: StepOutcome | Failed, flush: Callable[[], None]
+    run: StepRun, ended: StepOutcome | Failed, flush: Callable[[], None]
 ) -> StepOutcome:
     """Return the outcome that commits with the body's transaction; raise to roll it back."""
     if isinstance(ended, Failed) or run.discards_writes:
-        # The after-hook runs after the rollback, which would discard its writes too.
+        # The after-hook runs only after the rollback, which would discard its writes too.
         raise RollBack(ended)
     outcome = run.conclude(ended)
     if not keeps_writes(outcome):
         raise RollBack(outcome, is_concluded=True)
     try:
-        flush()  # what the hooks have written since the body ended
+        flush()  # writes that the hooks made since the body ended
     except DBAPIError:
         raise
     except Exception as error:  # code of a mapper or a column type may raise anything

@@ -1,4 +1,4 @@
-"""Links by which one person decides one request, without a login."""
+"""Decision links: one person decides one request with each, without a login."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def create(
     person: str,
     expires_in: timedelta,
 ) -> str:
-    """Return the address at which a person can decide; only the hash of its token is stored."""
+    """Return the URL where a person can decide; only the hash of its token is stored."""
     address = environment.settings.public_url
     if address is None:
         raise InvalidInput(

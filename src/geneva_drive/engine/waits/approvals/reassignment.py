@@ -32,7 +32,7 @@ _ESCALATE, _DELEGATE = "escalate", "delegate"
 
 
 @dataclass(frozen=True, slots=True)
-class Escalation:
+class EscalatedRequest:
     """A pending request, and the role that is asked from now on."""
 
     request: PendingRequest
@@ -75,7 +75,7 @@ def escalate(
                 f"Cannot escalate approval {approval_id}: it has no escalate_to. Name the role "
                 f"with to=."
             )
-        moved = [Escalation(request, role)]
+        moved = [EscalatedRequest(request, role)]
         [event] = escalate_pending(connection, environment, moved, actor=person_of(by))
         return event
 
@@ -85,7 +85,7 @@ def escalate(
 def escalate_pending(
     connection: Connection,
     environment: Environment,
-    escalations: Sequence[Escalation],
+    escalations: Sequence[EscalatedRequest],
     *,
     actor: str | None,
 ) -> list[TelemetryEvent]:

@@ -14,7 +14,7 @@ from geneva_drive.engine.commit.ended_run import Applied
 from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.transitions.change import AuditEntry
 from geneva_drive.engine.waits.approvals.pending_request import PendingRequest
-from geneva_drive.engine.waits.approvals.reassignment import Escalation, escalate_pending
+from geneva_drive.engine.waits.approvals.reassignment import EscalatedRequest, escalate_pending
 from geneva_drive.engine.waits.approvals.request_endings import RequestEnding, end_requests
 from geneva_drive.states import ApprovalState
 from geneva_drive.storage.schema.records import Key
@@ -55,7 +55,7 @@ def _pass(
     approvals = store.approvals.get_many(connection, ids)
     people = store.approval_people.of_approvals(connection, ids)
     now = environment.clock.now()
-    escalations: list[Escalation] = []
+    escalations: list[EscalatedRequest] = []
     expired: list[PendingRequest] = []
     for approval in approvals.values():
         if not approval.is_pending or approval.expires_at is None or approval.expires_at > now:
@@ -68,7 +68,7 @@ def _pass(
         )
         if approval.escalates_on_timeout and approval.escalation_count == 0:
             assert approval.escalate_to is not None, "the decorator demands it"
-            escalations.append(Escalation(request, approval.escalate_to))
+            escalations.append(EscalatedRequest(request, approval.escalate_to))
         else:
             expired.append(request)
     emitted = escalate_pending(connection, environment, escalations, actor=None)

@@ -58,7 +58,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedVote:
     """A vote that was counted; `applied` is set if it decided the request."""
 
     applied: Applied | None
@@ -97,7 +97,7 @@ def _vote(
     approval_id: Key,
     given: Vote,
     notice: Notice | None,
-) -> _Counted | Refusal:
+) -> _CountedVote | Refusal:
     request = lock_request(connection, environment, workflow_id, approval_id, given.command)
     decision_links.check(connection, environment, request, given.link_hash)
     refusal = refuse(connection, environment, request, given.command, given.by)
@@ -120,7 +120,7 @@ def _vote(
             actor=given.person,
             reason=given.words,
         )
-        return _Counted(None, request.approval)
+        return _CountedVote(None, request.approval)
     return _decide(connection, environment, request, given, notice)
 
 
@@ -139,7 +139,7 @@ def _decide(
     request: PendingRequest,
     given: Vote,
     notice: Notice | None,
-) -> _Counted:
+) -> _CountedVote:
     state = ApprovalState.REJECTED if given.choice == REJECT else ApprovalState.APPROVED
     audit = AuditEntry(
         command=given.command,
@@ -164,10 +164,10 @@ def _decide(
     )
     ending = RequestEnding(request, decided, audit)
     applied = decide_request(connection, environment, ending, last_vote, notice)
-    return _Counted(applied, decided)
+    return _CountedVote(applied, decided)
 
 
-def _announce(environment: Environment, counted: _Counted, person: str) -> None:
+def _announce(environment: Environment, counted: _CountedVote, person: str) -> None:
     applied = counted.applied
     if applied is None:
         return

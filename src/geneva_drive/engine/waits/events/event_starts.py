@@ -71,7 +71,7 @@ def _answer(
         environment.store
     ):
         try:
-            definition = definition_lookup.startable(environment.store, type_name)
+            definition = definition_lookup.require_startable(environment.store, type_name)
         except InvalidStateError as error:
             return str(error)  # disabled since
     return None if definition is None else _plan(environment, definition, event)

@@ -23,7 +23,7 @@ from geneva_drive.states import EventWaitState, Outcome
 from geneva_drive.storage.schema.records import ExecutionRecord, Key
 from geneva_drive.storage.schema.waits.event_records import EventRecord, EventWaitRecord
 
-Brought = Event | Callback | list[Event]
+Received = Event | Callback | list[Event]
 _PAGE = 100
 _AFTER = {
     OnEventTimeout.PAUSE: AfterDecision.PAUSE,
@@ -35,7 +35,7 @@ _AFTER = {
 
 def find(
     environment: Environment, execution: ExecutionRecord, node: Node, instance: Workflow[Any, Any]
-) -> Brought | None:
+) -> Received | None:
     """Return the events that the wait has heard; None if its deadline has passed.
 
     Raises `WaitPlanned` if the node has to begin to wait, or to continue waiting.
@@ -51,7 +51,7 @@ def find(
     if wait.state is EventWaitState.TIMED_OUT:
         return None
     if wait.state is EventWaitState.HEARD:
-        return _brought(heard, wait, node)
+        return _received(heard, wait, node)
     if again is None:
         raise WaitPlanned(event_wait.plan(execution, node, instance))
     raise WaitPlanned(again)
@@ -138,7 +138,7 @@ def _unseen(environment: Environment, wait: EventWaitRecord) -> Iterator[EventRe
     yield from (arrived[key] for key in sorted(arrived))
 
 
-def _brought(events: Sequence[EventRecord], wait: EventWaitRecord, node: Node) -> Brought:
+def _received(events: Sequence[EventRecord], wait: EventWaitRecord, node: Node) -> Received:
     if node.kind is NodeKind.CALLBACK:
         [called] = events
         return Callback(payload=typed_json.load(called.payload), called_at=called.published_at)
@@ -161,9 +161,9 @@ def public(event: EventRecord) -> Event:
     )
 
 
-def outcome_of(brought: Brought, definition: Definition, node: Node) -> Decided:
+def outcome_of(received: Received, definition: Definition, node: Node) -> Decided:
     """Return the outcome of a wait whose body has returned."""
-    stored = [one.stored() for one in brought] if isinstance(brought, list) else brought.stored()
+    stored = [one.stored() for one in received] if isinstance(received, list) else received.stored()
     return Decided(
         outcome=Outcome.SUCCESS,
         then=AfterDecision.CONTINUE,

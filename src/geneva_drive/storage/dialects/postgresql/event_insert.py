@@ -8,7 +8,6 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import Dialect
 
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.base import given
 from geneva_drive.storage.dialects.event_insert import (
     FoundListeners,
     Publication,
@@ -93,7 +92,7 @@ _PASSING = " AND set_config('synchronous_commit', 'off', true) = 'off'"
 
 def publish(connection: Connection, tables: Tables, new: Publication) -> Stored | None:
     """Store an event; None if its source has published the id before."""
-    row = given(tables, new.event)
+    row = tables.given(new.event)
     statement = _publish_statement_for(
         tables, connection.dialect, tuple(row), tells=new.notice is not None
     )

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeEngine
 
 from geneva_drive.storage.dialects import driver
-from geneva_drive.storage.dialects.base import Row, Started, given
+from geneva_drive.storage.dialects.base import Row, Started
 from geneva_drive.storage.dialects.hints import Notice
 from geneva_drive.storage.schema.tables import Tables
 
@@ -43,8 +43,8 @@ def start(
     notice: Notice | None,
 ) -> Started | None:
     """Insert both rows and send the notice; None if an index refuses the workflow."""
-    first = given(tables, workflow)
-    second = {} if execution is None else given(tables, execution)
+    first = tables.given(workflow)
+    second = {} if execution is None else tables.given(execution)
     statement = _start_statement_for(
         tables, connection.dialect, tuple(first), tuple(second), tells=notice is not None
     )

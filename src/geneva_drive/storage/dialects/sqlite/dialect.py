@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, Select, Table, event, func, or_
+from sqlalchemy import Column, Connection, Engine, Select, Table, event, func, or_, select
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.elements import ColumnElement, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
@@ -133,6 +133,14 @@ class SQLite(Dialect):
         # The last pair is repeated up to a power of two, for few different statements.
         pairs += pairs[-1:] * ((1 << (len(pairs) - 1).bit_length()) - len(pairs))
         return or_(*((c.workflow_id == key) & (c.node_id == node) for key, node in pairs))
+
+    def of_workflow(
+        self, table: Table, workflow_id: Key, *conditions: ColumnElement[bool]
+    ) -> ColumnElement[bool]:
+        # The list of ids is sorted, so that the rows are read in the order of the table instead of
+        # that of the index. That takes half the time.
+        ids = select(table.c.id).where(table.c.workflow_id == workflow_id, *conditions)
+        return table.c.id.in_(ids)
 
     def now(self) -> ColumnElement[datetime]:
         return func.strftime("%Y-%m-%d %H:%M:%f", "now")

@@ -44,7 +44,7 @@ class AuditEntryRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueRow:
+class QueueCounts:
     """The due and running executions of a queue."""
 
     queue: str
@@ -167,13 +167,13 @@ class Pages:
         rows = connection.execute(edge.nearest(query, table.c.id, limit)).mappings()
         return [ExecutionRecord.of(row) for row in rows]
 
-    def queues(self, connection: Connection) -> list[QueueRow]:
+    def queues(self, connection: Connection) -> list[QueueCounts]:
         """Return the queues with due or running executions, by name."""
         c = self._tables.step_executions.c
         due = self._by_queue(connection, c.claimable == true())
         running = self._by_queue(connection, c.claim_token.is_not(None))
         return [
-            QueueRow(
+            QueueCounts(
                 queue=name,
                 due=due[name][0] if name in due else 0,
                 oldest_due_at=due[name][1] if name in due else None,

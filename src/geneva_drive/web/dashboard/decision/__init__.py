@@ -1,5 +1,4 @@
-"""A request for approval as people decide it: on the page with a login, and by link.
+"""A request for approval as people decide it, on the page with a login and on the link page.
 
-Start with `request_view`. `question` renders what is asked, `fields` the form, `votes` who has
-voted.
+Start with `request_view`. `question` renders the question, `fields` the form, `votes` the votes.
 """

@@ -22,7 +22,7 @@ _LONG = 200  # characters of a value that need an area
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
-    """A field as the page shows it."""
+    """A field of the form on the page."""
 
     name: str  # in the form that is posted
     label: str
@@ -47,7 +47,7 @@ def fields_of(
     faults: Mapping[str, str] | None = None,
     prefix: str = "",
 ) -> list[FormField]:
-    """Return the fields with what was filled in, or else with their initial values.
+    """Return the fields with the values that were filled in, or else with the initial ones.
 
     Raises `NotFound` if this process has not imported the class that declares the form.
     """
@@ -76,7 +76,7 @@ def fields_of(
 def data_in(
     approval: Approval, choice: str, fields: Mapping[str, str], prefix: str = ""
 ) -> dict[str, Any] | None:
-    """Return the data of a decision; that of a rejection is not asked for."""
+    """Return the data of a decision; a rejection needs none."""
     if choice == REJECT or approval.form is None:
         return None
     schema = approval.form_schema()
@@ -89,13 +89,13 @@ def data_in(
         elif given:
             data[name] = _parsed(given) if kind == "json" else given
         elif name in approval.masked_fields and name in approval.initial:
-            data[name] = approval.initial[name]  # the page does not show it, and it was not changed
+            data[name] = approval.initial[name]  # masked on the page, and not changed
     known = {prefix + name for name in schema.get("properties", {})}
     return {**data, **dict(_unknown(fields, known, prefix))}
 
 
 def _unknown(fields: Mapping[str, str], known: set[str], prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield further fields, which the form refuses by their names."""
+    """Yield unknown fields, which the form refuses by name."""
     for name, value in fields.items():
         is_own = name.startswith(prefix) if prefix else name not in ("choice", "comment")
         if is_own and name not in known:
@@ -106,7 +106,7 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return text  # which the form refuses with its reason
+        return text  # the form refuses it, with a reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ def _field(declared: _Declared, given: str | None, fault: str | None) -> FormFie
 
 
 def _secret(declared: _Declared, fault: str | None) -> FormField:
-    """Return a masked field, which never shows what it holds."""
+    """Return a masked field, which never shows its value."""
     is_known = words(declared.initial) == MASK
     note, hint = declared.notes
     return FormField(
@@ -169,7 +169,7 @@ def _secret(declared: _Declared, fault: str | None) -> FormField:
 
 
 def _shown_kind(kind: str) -> str:
-    # Numbers are text with a keypad: browsers drop what they cannot read in a number field.
+    # Numbers are text with a keypad: browsers drop text that a number field cannot read.
     return "text" if kind in ("number", "decimal") else kind
 
 
@@ -181,7 +181,7 @@ def _label(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema with what it refers to, and without `None` and text forms beside it."""
+    """Return a schema with its references resolved, and without `null` and text as alternatives."""
     if "$ref" in schema:
         named = definitions.get(str(schema["$ref"]).rpartition("/")[2], {})
         return {**_resolved(named, definitions), **_own(schema, "$ref"), "title": ""}
@@ -192,7 +192,7 @@ def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapp
     variants = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if not variants:
         return schema
-    # A decimal is a number or a text of digits.
+    # The schema of a decimal allows a number or a text of digits.
     return {**_resolved(variants[0], definitions), **_own(schema, "anyOf")}
 
 

@@ -1,4 +1,4 @@
-"""What is asked: Markdown without HTML and without pictures."""
+"""The question of a request: Markdown without HTML and without pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from geneva_drive.definition.nodes.phrases import from_name
 
-# Pictures would be fetched from elsewhere, and tell that the page was opened.
+# Pictures would be fetched from another host, which would learn that the page was opened.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable("image")
 _HEADING = 3  # tokens: its opening, the text, its closing
 _TEXTS = ("text", "code_inline", "softbreak", "hardbreak")
@@ -38,7 +38,7 @@ def _html(tokens: list) -> Markup:  # type: ignore[type-arg]  # of markdown-it
 
 
 def plain_question(title: str | None, step_name: str) -> str:
-    """Return the first line of what is asked, as text without marks."""
+    """Return the first line of the question as text, without Markdown."""
     tokens = _MARKDOWN.parse(title or "")
     if not tokens or tokens[0].type not in ("paragraph_open", "heading_open"):
         return f"Decide {from_name(step_name)}"

@@ -1,4 +1,4 @@
-"""A request as the pages show it: question, deadline, facts, form, choices, votes."""
+"""The view of a request: question, deadline, facts, form, choices and votes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPIRE = "expire"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A button, with what it will do."""
+    """A button, with its consequence."""
 
     value: str
     label: str
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestView:
-    """What is asked of one reader."""
+    """A request as one reader sees it."""
 
     approval: Approval
     question: Question
@@ -54,7 +54,7 @@ class RequestView:
 
     @property
     def agreed(self) -> int:
-        """How many votes the choice that is ahead has."""
+        """The number of votes for the leading choice."""
         return self.approval.quorum - len(self.open_places)
 
     @property
@@ -71,13 +71,13 @@ class RequestView:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A form that was refused: what was filled in, and why."""
+    """A form that was refused: its values, and the faults."""
 
     filled: Mapping[str, str]
     error: InvalidInput
 
     def faults(self, known: Sequence[str]) -> tuple[dict[str, str], str | None]:
-        """Return the faults by field, and what concerns no field."""
+        """Return the faults by field, and the faults of no single field."""
         if not isinstance(self.error, InvalidRecord):
             return {}, str(self.error)
         by_field: dict[str, str] = {}
@@ -95,7 +95,7 @@ class Sent:
 def view_of(
     approval: Approval, reader: str | None, *, sent: Sent | None = None, prefix: str = ""
 ) -> RequestView:
-    """Return what one reader is asked; `sent` shows a refused form again, nothing lost."""
+    """Return the view for one reader; `sent` shows a refused form again, with its values."""
     found = approval.what_if(reader=reader)
     given = approval.votes
     fields, fault = _fields(approval, sent, prefix)

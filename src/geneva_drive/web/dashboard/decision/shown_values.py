@@ -1,4 +1,4 @@
-"""Stored values as people read them."""
+"""Stored values as text for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def words(value: Any) -> str:
-    """Return a stored value as text; typed JSON wraps dates and decimals."""
+    """Return a stored value as text, without the types of typed JSON."""
     if isinstance(value, Mapping) and value.keys() == {"$type", "value"}:
         return words(value["value"])
     if value is None:

@@ -1,4 +1,4 @@
-"""Who has voted, which places are open, and what has happened to a request."""
+"""The votes of a request, those that are missing, and its history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GLYPHS = {"link": "link", "delegate": "right", "escalate": "right", "expire": "
 
 @dataclass(frozen=True, slots=True)
 class VoteLine:
-    """What one person wants."""
+    """The vote of one person."""
 
     name: str
     verb: str
@@ -33,7 +33,7 @@ class VoteLine:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """Something that was done or tried."""
+    """An action on the request, or a refused attempt at one."""
 
     words: str
     at: datetime
@@ -42,7 +42,7 @@ class HistoryLine:
 
 
 def past(choice: str | None) -> str:
-    """Return what somebody did who took a choice."""
+    """Return the verb for a choice in the past tense, such as "approved"."""
     return _PAST.get(choice or "", f"chose “{from_name(choice or '')}”")
 
 
@@ -54,7 +54,7 @@ def vote_lines(votes: Sequence[ApprovalVote]) -> list[VoteLine]:
 
 
 def missing_count(approval: Approval, votes: Sequence[ApprovalVote]) -> int:
-    """Return how many votes the choice that is ahead still needs."""
+    """Return how many votes the leading choice still needs."""
     counts = Counter(one.choice for one in votes if one.choice != REJECT)
     return max(approval.quorum - max(counts.values(), default=0), 0)
 
@@ -71,14 +71,14 @@ def open_places(approval: Approval, votes: Sequence[ApprovalVote], may_change: b
 
 
 def history_lines(approval: Approval) -> list[HistoryLine]:
-    """Return everything that was done or tried, newest first."""
+    """Return the history, newest first, with refused attempts."""
     done = [_line(one) for one in approval.history]
     asked = HistoryLine(f"Asked {asked_of(approval)}", approval.requested_at, "person")
     return [*reversed(done), asked]
 
 
 def asked_of(approval: Approval) -> str:
-    """Return who is asked, in the plural."""
+    """Return the people who are asked, in the plural."""
     if approval.role is not None:
         return members_of(approval.role)
     return ", ".join(approval.approvers) or "a person"

@@ -1,1 +1,1 @@
-"""One file per page: its routes and what they show. The template has the same name."""
+"""One file or folder per page, with its routes. The template has the same name."""

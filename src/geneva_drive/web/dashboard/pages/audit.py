@@ -26,7 +26,7 @@ COMMANDS = (
     *("pause_schedule", "resume_schedule", "run_schedule"),
     *("deploy_definition", "enable_definition", "disable_definition"),
 )
-# The page of what an entry without a workflow is about, and what one needs to read it.
+# By command: the page of the subject of an entry without a workflow.
 _PAGES = {"publish": "/events", "schedule": "/schedules", "definition": "/definitions"}
 _NEEDS = {"publish": "event:read", "schedule": "schedule:read", "definition": "definition:read"}
 _Text = Annotated[str, Query(max_length=255)]
@@ -71,7 +71,7 @@ def show(
 
 
 def subject_path(entry: AuditEntryRow) -> str | None:
-    """Return the page of what an entry without a workflow is about."""
+    """Return the page of the subject of an entry without a workflow."""
     place = _PAGES.get(_subject_kind(entry))
     if place is None or entry.subject is None:
         return None
@@ -87,7 +87,7 @@ def _subject_kind(entry: AuditEntryRow) -> str:
 
 
 def _page(drive: Drive, given: dict[str, str], place: Place) -> tuple[Page[AuditEntryRow], bool]:
-    """Return a page; an address that names no place shows the newest."""
+    """Return a page of entries, and whether the address named a known place."""
     wanted = {"actor": given.get("actor"), "command": given.get("command")}
     try:
         return audit_search(drive, place, **wanted), True

@@ -1,4 +1,4 @@
-"""Dead letters: workflows that need an operator, each with how it stood."""
+"""Dead letters: workflows that need an operator, each with a snapshot of its state."""
 
 from __future__ import annotations
 

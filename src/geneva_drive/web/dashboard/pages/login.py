@@ -67,7 +67,7 @@ async def sign_out(request: Request, form: PostedForm) -> Response:
 
 @router.post("/preferences")
 async def choose(request: Request, form: PostedForm) -> Response:
-    """Keep the theme, and whether keys act."""
+    """Store the theme, and whether keyboard shortcuts are on."""
     before = preferences_of(request)
     theme = form.get("theme", before.theme)
     keys = form.get("keys")

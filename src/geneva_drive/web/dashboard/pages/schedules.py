@@ -1,4 +1,4 @@
-"""Schedules: what runs next, what ran last, and what was skipped and why."""
+"""Schedules: the next run, the last runs, and why runs were skipped."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _quoted(text: str) -> str:
 
 
 def _rest(found: list[Schedule]) -> str:
-    """Return what follows the sentence on the next run."""
+    """Return the sentences after the one on the next run."""
     paused = sum(one.is_paused for one in found)
     missed = sum(
         one.last_run is not None and one.last_run.skipped_reason is SkippedReason.MISSED
@@ -156,7 +156,7 @@ def show(request: Request, drive: CurrentDrive, type: str, confirm: str | None =
 
 
 def _lost(runs: Sequence[RunRow]) -> str:
-    """Return how many of the runs that are shown started no workflow."""
+    """Return how many of the listed runs started no workflow."""
     counts = Counter(one.word for one in runs)
     found = [
         f"{counts[word]} {'was' if counts[word] == 1 else 'were'} {word}"
@@ -175,7 +175,7 @@ def own_clock(timezone: str, at: datetime) -> str:
 
 
 def _workflows(drive: Drive, runs: Sequence[ScheduleRun]) -> dict[Any, WorkflowHandle[Any]]:
-    """Read the workflows of runs, as far as they are kept."""
+    """Read the workflows of runs that are still stored."""
     store = drive.store
     ids = [one.workflow_id for one in runs if one.workflow_id is not None]
 
@@ -188,7 +188,7 @@ def _workflows(drive: Drive, runs: Sequence[ScheduleRun]) -> dict[Any, WorkflowH
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScheduleQuestion:
     """A command that is possible now, with its consequence."""
 
     name: str
@@ -197,12 +197,12 @@ class Question:
     sentence: str
 
 
-def questions(schedule: Schedule) -> dict[str, Question]:
+def questions(schedule: Schedule) -> dict[str, ScheduleQuestion]:
     """Return the commands that are possible, by name."""
     name = schedule.type
     stays = " The schedule stays paused." if schedule.is_paused else " The plan stays as it is."
     found = [
-        Question(
+        ScheduleQuestion(
             "run",
             "Run now",
             f"Run {name} now?",
@@ -211,7 +211,7 @@ def questions(schedule: Schedule) -> dict[str, Question]:
     ]
     if schedule.is_paused:
         found.append(
-            Question(
+            ScheduleQuestion(
                 "resume",
                 "Resume",
                 f"Resume the schedule of {name}?",
@@ -221,7 +221,7 @@ def questions(schedule: Schedule) -> dict[str, Question]:
         )
     else:
         found.append(
-            Question(
+            ScheduleQuestion(
                 "pause",
                 "Pause",
                 f"Pause the schedule of {name}?",

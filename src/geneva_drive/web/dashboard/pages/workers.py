@@ -1,4 +1,4 @@
-"""Workers and queues: is everything that is due being run, and by whom."""
+"""Workers and queues: whether all due executions are served, and by which workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STOPPED_SHOWN = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, and how it stands."""
+    """A worker, with its state and a sentence."""
 
     worker: WorkerRecord
     state: str  # heard, silent or stopped
@@ -52,7 +52,7 @@ class QueueRow:
     """A queue, and whether it is late."""
 
     queue: QueueDepth
-    late: timedelta | None  # by how long, if that is worth a word
+    late: timedelta | None  # by how long, if it is long enough to show
 
     @property
     def sentence(self) -> str:
@@ -68,7 +68,7 @@ class QueueRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkersPage:
-    """What the page shows; all viewers share it for a moment."""
+    """The values of the page, which viewers share for a moment."""
 
     workers: list[WorkerRow]
     queues: list[QueueRow]
@@ -80,7 +80,7 @@ class WorkersPage:
 
     @property
     def lead(self) -> tuple[str, str]:
-        """Return the first sentence, and what follows it."""
+        """Return the first sentence, and the sentences after it."""
         silent = sum(one.state == "silent" for one in self.running)
         late = [one for one in self.queues if one.late is not None]
         nobody = sum(one.count for one in self.unserved)

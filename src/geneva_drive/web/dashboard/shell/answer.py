@@ -1,4 +1,4 @@
-"""The answer to a command: a message that the next page shows once, and that takes the focus."""
+"""The answer to a command: a message that the next page shows once, with the focus on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geneva_drive.web.dashboard.shell.forms import form_cookie
 from geneva_drive.web.dashboard.shell.words import cut
 
 ANSWER_COOKIE = "geneva_answer"
-SECONDS = 60  # that an answer waits for its page
+SECONDS = 60  # until an answer that no page has shown expires
 _LONGEST_TITLE = 200
 _LONGEST_TEXT = 1200  # characters, so that browsers keep the cookie
 
@@ -25,7 +25,7 @@ Kind = Literal["done", "late", "refused", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a command."""
+    """The result of a command, in words."""
 
     title: str
     text: str = ""
@@ -43,7 +43,7 @@ class Answer:
 
 
 def written(request: Request, answer: Answer) -> str:
-    """Return the cookie of an answer, signed by the cookie of the browser's forms."""
+    """Return the cookie of an answer, signed with the cookie of the browser's forms."""
     values = asdict(answer)
     values["title"] = cut(answer.title, _LONGEST_TITLE)
     values["text"] = cut(answer.text, _LONGEST_TEXT)

@@ -1,8 +1,8 @@
-"""Answers that hold for a moment, so that many viewers cost the database no more than one.
+"""A cache of query results, so that many viewers cost the database no more than one.
 
-An answer that was quick holds for half a second. One that took long holds longer, and is shown a
-while after that too, while a thread asks again: a page does not wait for it. Live pages learn from
-`was_old()` that they should look again.
+A quick result is fresh for half a second. A slow one is fresh for longer, and is shown for a while
+after that, while a thread queries again, so that no page waits for it. `was_old()` tells live pages
+to load again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ T = TypeVar("T")
 
 _MOST_KEPT = 500  # answers per Drive
 _HOLDS = 0.5  # seconds; shorter than live pages wait after a hint, so that they see what changed
-_LONG = 0.05  # seconds to answer, above which no page waits for a new answer
-_TIMES = 10  # an answer that took long holds this many times as long
+_LONG = 0.05  # seconds; pages do not wait again for an answer that took longer
+_TIMES = 10  # an answer that took long is fresh this many times as long
 _OLDEST = 60.0  # seconds, after which a page waits for a new answer anyway
 
 _WAS_OLD: ContextVar[list[bool] | None] = ContextVar("was_old", default=None)
@@ -54,7 +54,7 @@ class _Answer(Generic[T]):
 
 
 class BriefMemory(Generic[T]):
-    """Remembers what a Drive answered; only one thread asks it at a time."""
+    """Caches the answers of Drives; only one thread at a time asks for the same answer."""
 
     def __init__(self) -> None:
         _MEMORIES.add(self)
@@ -83,7 +83,7 @@ class BriefMemory(Generic[T]):
 
     def _ask(self, drive: Drive, ask: Callable[[], T], key: Hashable) -> _Answer[T]:
         with self._turn(drive, key):
-            known = self._known(drive, key)  # another viewer may have asked meanwhile
+            known = self._known(drive, key)  # another thread may have asked in the meantime
             return known if known is not None and known.is_fresh else self._asked(drive, ask, key)
 
     def _ask_later(self, drive: Drive, ask: Callable[[], T], key: Hashable) -> None:
@@ -122,16 +122,16 @@ _MEMORIES: WeakSet[BriefMemory[Any]] = WeakSet()
 
 
 def forget(drive: Drive) -> None:
-    """Forget all answers of a Drive, so that the next page shows what a command has changed."""
+    """Forget all answers of a Drive, so that the next page shows the effect of a command."""
     for memory in list(_MEMORIES):
         memory.forget(drive)
 
 
 def begin_page() -> None:
-    """Note from now on whether the page shows answers that may be old."""
+    """Start to record whether the page shows answers that may be old."""
     _WAS_OLD.set([])
 
 
 def was_old() -> bool:
-    """True if the page shows an answer that may lack what changed just before."""
+    """True if the page shows an answer that may lack the latest changes."""
     return any(_WAS_OLD.get() or ())

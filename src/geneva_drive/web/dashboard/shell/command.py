@@ -3,8 +3,8 @@
     return run(request, form, back=f"/workflows/{id}", act=lambda: handle.pause(...),
                done=Answer("Paused", "..."))
 
-A form that was sent twice acts once. A command that came too late, or that is refused, changes
-nothing and says so.
+A form that was sent twice acts once. A command that comes too late or is refused changes nothing,
+and the answer says so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHANGED_NOTHING = "Your click changed nothing. The page now shows the current s
 
 
 class _SentForms:
-    """The forms that were sent lately, with their answers."""
+    """The forms that were sent recently, with their answers."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, tuple[str, Answer] | None] = OrderedDict()
@@ -58,7 +58,7 @@ class _SentForms:
             self._answers.pop(key, None)
 
     def answer_of(self, key: str) -> tuple[str, Answer] | None:
-        """Return where the form led to, and its answer; None while it acts."""
+        """Return the path after the form, and its answer; None while its command runs."""
         with self._lock:
             return self._answers.get(key)
 
@@ -78,8 +78,8 @@ def run(
 ) -> Response:
     """Act, and redirect to `back`, a path of the dashboard, which shows the answer.
 
-    `done` may be a function, called after `act`, if its words depend on what was done. So may the
-    path after success: `ahead`. `refuse` shows the form again with its faults, nothing lost.
+    `done` may be a function, called after `act`, if its words depend on the result. `ahead` returns
+    another path after success. `refuse` shows the form again, with its values and faults.
     """
     key = f"{form_cookie(request)}.{request.url.path}.{form.once}"
     if form.once and not _SENT.is_first(key):
@@ -108,7 +108,7 @@ def run(
 
 
 def redirect(request: Request, path: str, answer: Answer | None = None) -> Response:
-    """Redirect to a path of the dashboard; the answer takes the focus there."""
+    """Redirect to a path of the dashboard, which shows the answer and focuses it."""
     root = cookie_path(request).rstrip("/")
     mark = "" if answer is None else "#answer"
     response = RedirectResponse(f"{root}{local(path)}{mark}", HTTPStatus.SEE_OTHER)
@@ -120,6 +120,6 @@ def redirect(request: Request, path: str, answer: Answer | None = None) -> Respo
 
 
 def local(path: str | None) -> str:
-    """Return a path of the dashboard as it is, and the front page for anything else."""
+    """Return a path of the dashboard unchanged, and the front page for anything else."""
     is_local = path is not None and path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if path is not None and is_local and path.isprintable() else "/"

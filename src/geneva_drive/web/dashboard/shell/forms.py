@@ -1,8 +1,8 @@
-"""Forms: reading what was posted, and refusing what another site posted.
+"""Forms: reading posts, and refusing posts from other sites.
 
 Each form carries a token made from a random cookie and the session. Another site can read neither
-the cookie nor the page. `checked_form` runs for every post of the dashboard, because its router
-says so; a route takes the fields with the parameter `form: PostedForm`.
+the cookie nor the page. `checked_form` is a dependency of the router, so it runs for every post of
+the dashboard; a route takes the fields with the parameter `form: PostedForm`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from geneva_drive.web.security.sessions import SESSION_COOKIE
 FORM_COOKIE = "geneva_form"
 TOKEN = "csrf"
 ONCE = "once"
-_MOST_FIELDS = 5_000  # a page of selected workflows, and room
+_MOST_FIELDS = 5_000  # enough for a page of selected workflows
 _COOKIE_LENGTH = 43
 _ENDED = (
     "This form was open for too long, or was opened before you signed in. Nothing was changed. Go "
@@ -34,7 +34,7 @@ _ENDED = (
 
 
 class Fields(Mapping[str, str]):
-    """The fields of a form, without ours; of a repeated field, the last value."""
+    """The fields of a form, without the token; a repeated field has its last value."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         self._pairs = [(name, value) for name, value in pairs if name not in (TOKEN, ONCE)]
@@ -71,19 +71,19 @@ def form_cookie(request: Request) -> str:
 
 
 def new_form_cookie(request: Request) -> str | None:
-    """Return the cookie that the answer must set; None if the browser has it."""
+    """Return the cookie that the response must set; None if the browser has it."""
     return getattr(request.state, "form_cookie", None)
 
 
 def token_of(request: Request) -> str:
-    """Return what the forms of a page carry."""
-    # Forms that were opened in another session do not count.
+    """Return the token for the forms of a page."""
+    # A form that was opened in another session is refused.
     owner = request.cookies.get(SESSION_COOKIE, "")
     return hmac.new(form_cookie(request).encode(), owner.encode(), sha256).hexdigest()
 
 
 async def checked_form(request: Request) -> Fields | None:
-    """Return what was posted by one of our own pages; None for a page that is only read."""
+    """Return the fields that one of our own pages posted; None for a GET."""
     if request.method in ("GET", "HEAD"):
         return None
     drive = request.app.state.drive

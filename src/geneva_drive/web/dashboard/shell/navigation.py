@@ -1,4 +1,4 @@
-"""The sidebar: which pages there are, for those who may read them."""
+"""The sidebar: links to the pages that the viewer may read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geneva_drive.web.security.route_permissions import PAGES
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MenuEntry:
     """A line of the sidebar."""
 
     name: str
@@ -23,24 +23,24 @@ class Entry:
 class Link:
     """An entry as one viewer sees it."""
 
-    entry: Entry
+    entry: MenuEntry
     is_here: bool
     count: str | None
 
 
 _FIRST = (
-    Entry("now", "/", "Now", "gauge"),
-    Entry("workflows", "/workflows", "Workflows", "list"),
-    Entry("approvals", "/approvals", "Approvals", "person-check", "person"),
-    Entry("failures", "/failures", "Failures", "alert", "failed"),
-    Entry("dead-letters", "/dead-letters", "Dead letters", "tray"),
+    MenuEntry("now", "/", "Now", "gauge"),
+    MenuEntry("workflows", "/workflows", "Workflows", "list"),
+    MenuEntry("approvals", "/approvals", "Approvals", "person-check", "person"),
+    MenuEntry("failures", "/failures", "Failures", "alert", "failed"),
+    MenuEntry("dead-letters", "/dead-letters", "Dead letters", "tray"),
 )
 _SECOND = (
-    Entry("events", "/events", "Events", "event"),
-    Entry("schedules", "/schedules", "Schedules", "calendar"),
-    Entry("definitions", "/definitions", "Definitions", "branch"),
-    Entry("workers", "/workers", "Workers", "worker"),
-    Entry("audit", "/audit", "Audit", "document"),
+    MenuEntry("events", "/events", "Events", "event"),
+    MenuEntry("schedules", "/schedules", "Schedules", "calendar"),
+    MenuEntry("definitions", "/definitions", "Definitions", "branch"),
+    MenuEntry("workers", "/workers", "Workers", "worker"),
+    MenuEntry("audit", "/audit", "Audit", "document"),
 )
 
 

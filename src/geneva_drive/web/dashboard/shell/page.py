@@ -1,4 +1,4 @@
-"""Pages: a template, its values, and what the layout around it needs."""
+"""Pages: a template with its values, and the values of the layout around it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 class Shell:
-    """What the layout shows, and what templates ask for as `shell`."""
+    """The values of the layout, which templates know as `shell`."""
 
     def __init__(self, request: Request, here: str | None) -> None:
         self._request = request
@@ -69,16 +69,16 @@ class Shell:
         try:
             found = counts.read(self.drive, self.actor, self.permissions)
         except (GenevaDriveError, SQLAlchemyError):
-            found = {}  # the page that says so must not fail for want of its counts
+            found = {}  # the page that reports the error must not fail because of its counts
         return navigation.groups(self.here, self.permissions, found)
 
     def may(self, permission: str) -> bool:
-        """True if the viewer has a permission; what they may not do is left out."""
+        """True if the viewer has a permission; templates leave out what they may not do."""
         return permission in self.permissions
 
     @property
     def pages(self) -> Collection[str]:
-        """The routes that exist, such as "GET /workflows/{id}"; others are not linked to."""
+        """The existing routes, such as "GET /workflows/{id}"; templates link to no others."""
         return PAGES.keys()
 
     def url(self, path: str) -> str:
@@ -112,7 +112,7 @@ def render(
 def set_cookie(
     request: Request, response: Response, name: str, value: str, seconds: int | None = None
 ) -> None:
-    """Set a cookie that no script reads and that other sites do not send along."""
+    """Set a cookie that scripts cannot read, and that requests from other sites do not carry."""
     response.set_cookie(
         name,
         value,
@@ -129,7 +129,7 @@ def cookie_path(request: Request) -> str:
 
 
 def is_https(request: Request) -> bool:
-    """True if the viewer came by https, also to a proxy in front of us."""
+    """True if the viewer uses https, at least up to a proxy in front of us."""
     public_url = request.app.state.drive.settings.public_url or ""
     return request.url.scheme == "https" or (
         public_url.startswith("https://") and request.url.hostname in public_url

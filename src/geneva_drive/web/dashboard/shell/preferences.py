@@ -1,4 +1,4 @@
-"""What a viewer has chosen: the theme, and whether keys act. Kept in a cookie."""
+"""The preferences of a viewer, in a cookie: the theme, and whether keyboard shortcuts are on."""
 
 from __future__ import annotations
 

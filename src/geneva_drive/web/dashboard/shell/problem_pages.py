@@ -1,7 +1,7 @@
-"""Refusals and faults of pages, shown as pages: what happened, and what to do.
+"""Problems as pages, for people: what happened, and what to do.
 
-The gate and the routes answer with a problem (RFC 9457). This middleware replaces it by a page if
-a person asked for one.
+The gate and the routes answer with a problem (RFC 9457). If the request was for a page, this
+middleware replaces the problem with a page.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WAYS_OUT = {
 
 
 class ProblemPages:
-    """Replaces the problems of page requests by pages, and 401 by the login."""
+    """Replaces the problems of page requests with pages, and 401 with the login."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -62,7 +62,7 @@ class ProblemPages:
 
 
 class _ProblemReader:
-    """Passes messages on, except those of a problem, which it collects and replaces."""
+    """Passes messages on, but collects and replaces those of a problem."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -95,13 +95,13 @@ def page_of(request: Request, body: dict[str, Any]) -> Response:
 
 
 def add_to(app: FastAPI) -> None:
-    """Show problems of pages as pages, also those of unforeseen errors."""
+    """Show problems of pages as pages, also those of unexpected errors."""
     app.add_middleware(ProblemPages)
     app.add_exception_handler(Exception, _of_anything)
 
 
 async def _of_anything(request: Request, _: Exception) -> Response:
-    # Starlette raises it again after the answer, so that the server logs it.
+    # Starlette raises the error again after the response, so that the server logs it.
     answer = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "The server failed. Its log says why.")
     if not _wants_page(request):
         return answer

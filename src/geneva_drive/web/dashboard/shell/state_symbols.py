@@ -1,4 +1,4 @@
-"""Which glyph and which hue a state or a need has. Colour says who acts next; shape says it too."""
+"""The glyph and the hue of each state and need. Colour says who acts next; shape repeats it."""
 
 from __future__ import annotations
 

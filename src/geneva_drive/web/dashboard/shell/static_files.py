@@ -1,12 +1,15 @@
-"""The stylesheet, scripts and pictures of the dashboard, under an address that names their version.
+"""The stylesheet, scripts and pictures of the dashboard, at addresses that name their version.
 
-A file of this version never changes, so that browsers keep it; the modules import one another by
-relative addresses, which stay within the version.
+A file of a version never changes, so browsers can cache it. The modules import one another by
+relative addresses, which stay within the version. Files are sent compressed. Pages are not, because
+the compressed length could reveal the secrets in them.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 
@@ -48,12 +51,21 @@ async def get_file(request: Request, version: str, name: str) -> Response:
     content = FILES.get(name)
     if content is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no file {name!r}.")
-    tag = f'"{VERSION}"'
+    is_compressed = "gzip" in request.headers.get("accept-encoding", "")
+    tag = f'"{VERSION}-gzip"' if is_compressed else f'"{VERSION}"'
     headers = {
+        "Vary": "Accept-Encoding",
         "Cache-Control": _FOREVER if version == VERSION else _BRIEFLY,
         "ETag": tag,
         "X-Content-Type-Options": "nosniff",
     }
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    if is_compressed:
+        content, headers["Content-Encoding"] = _compressed(name), "gzip"
     return Response(content, media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
+
+
+@cache
+def _compressed(name: str) -> bytes:
+    return gzip.compress(FILES[name], mtime=0)

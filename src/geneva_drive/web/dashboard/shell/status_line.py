@@ -1,4 +1,4 @@
-"""How a workflow stands, in one line of a list."""
+"""The status of a workflow, in one line of a list."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def is_held_by_hand(workflow: WorkflowHandle[Any]) -> bool:
 
 
 def lines_of(drive: Drive, workflows: Sequence[WorkflowHandle[Any]]) -> list[str]:
-    """Return the sentences of `why()` for a page, with one set of statements for all of them.
+    """Return the sentences of `why()` for the workflows of a page, with shared queries.
 
-    Of a paused workflow, a line has room for its reason only.
+    For a paused workflow, the line has room only for the reason.
     """
     short = [_paused_line(one) for one in workflows]
     others = [one.standing for one, line in zip(workflows, short, strict=True) if line is None]

@@ -16,7 +16,7 @@ from geneva_drive.web.dashboard.shell import state_symbols, static_files, words
 from geneva_drive.worker.identity import name_in
 
 _CODE = re.compile(r"`([^`]+)`")
-# What the sentences of `why()` quote: names of steps, commands, and moments in UTC.
+# The quoted parts of the sentences of `why()`: names of steps, commands, and moments in UTC.
 _NAMES_AND_MOMENTS = re.compile(
     r"'([\w.:\[\]-]{1,191})'|`([^`]+)`|(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)", re.ASCII
 )
@@ -34,7 +34,7 @@ _MOMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What filters and macros need to know of the page; macros do not see its values."""
+    """The values of the page for filters and macros, which do not see those of the template."""
 
     root: str
     now: datetime
@@ -60,7 +60,7 @@ def _static(name: str) -> str:
 
 
 def _moment(at: datetime | None, form: str = "auto") -> Markup:
-    """Return a `<time>` that reads in UTC; the script of the page puts it in the viewer's zone."""
+    """Return a `<time>` in UTC; the script of the page converts it to the viewer's zone."""
     if at is None:
         return Markup("")
     utc = at.astimezone(UTC)
@@ -70,7 +70,7 @@ def _moment(at: datetime | None, form: str = "auto") -> Markup:
 
 
 def _sentence(text: str) -> Markup:
-    """Return a sentence whose `names` stand in code; everything else is text."""
+    """Return a sentence with its `names` in code; everything else is text."""
     safe = str(escape(text))
     return Markup(_CODE.sub(r"<code>\1</code>", safe))
 

@@ -1,4 +1,4 @@
-"""Numbers, durations and moments as the pages write them. Pure."""
+"""Numbers, durations and moments as text. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plural(count: float, one: str, many: str | None = None) -> str:
 
 
 def duration(span: timedelta | float) -> str:
-    """Return a length with two units at most: 4 min 41 s."""
+    """Return a duration with at most two units: 4 min 41 s."""
     exact = span.total_seconds() if isinstance(span, timedelta) else float(span)
     exact = abs(exact)
     if exact < 1:
@@ -52,7 +52,7 @@ def duration(span: timedelta | float) -> str:
 
 
 def time_left(span: timedelta) -> str:
-    """Return a length to the minute, which does not change under the reader's eyes."""
+    """Return a duration to the minute, which does not change while the page is read."""
     minutes = span // timedelta(minutes=1)
     return duration(minutes * _MINUTE if minutes else max(1, round(span.total_seconds())))
 
@@ -65,7 +65,7 @@ def _two(seconds: int, large: int, large_word: str, small: int, small_word: str)
 
 
 def moment(at: datetime, now: datetime) -> str:
-    """Return how a moment reads in UTC; the script of the page writes it in the viewer's zone."""
+    """Return a moment in UTC; the script of the page converts it to the viewer's zone."""
     at, now = at.astimezone(UTC), now.astimezone(UTC)
     ago = (now - at).total_seconds()
     if 0 <= ago < _MINUTE:
@@ -104,7 +104,7 @@ def near_clock(at: datetime, now: datetime) -> str:
 
 
 def hour(at: datetime, now: datetime) -> str:  # noqa: ARG001 - like the others
-    """Return 14:33 of whichever day, for an axis."""
+    """Return 14:33 without the day, for an axis."""
     return f"{at.astimezone(UTC):%H:%M}"
 
 
@@ -119,17 +119,17 @@ def exact_clock(at: datetime, now: datetime) -> str:
 
 
 def without_kinds(message: str) -> str:
-    """Return a message of a failure group with a sign for each value that differs."""
+    """Return the message of a failure group, with a sign for each value that differs."""
     return _KINDS.sub(lambda found: "“…”" if found[1] == "quoted" else "#", message)
 
 
 def state_word(state: str) -> str:
-    """Return a state as people read it."""
+    """Return a state with its underscores as spaces."""
     return str(state).replace("_", " ")
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text with an ellipsis where it is too long."""
+    """Return a text, cut with an ellipsis if it is too long."""
     return text if len(text) <= longest else text[: longest - 1].rstrip() + ELLIPSIS
 
 

@@ -1,5 +1,5 @@
 // Buttons that copy: data-copy is "#" with the id of the element whose text is copied, or "address".
-const SHOWN = 1600; // milliseconds that the button says what became of it
+const SHOWN = 1600; // milliseconds for which the button shows the result
 
 export function startCopies() {
   document.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-// What every page runs. Reading works without it.
+// The script of every page. Reading works without it.
 import { writeTimes } from "./times.js";
 import { startLive } from "./live.js";
 import { startKeys } from "./keys.js";

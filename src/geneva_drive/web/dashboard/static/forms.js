@@ -7,7 +7,7 @@ export function startForms() {
     form.dataset.sent = "yes";
     (event.submitter ?? form.querySelector("button"))?.setAttribute("aria-busy", "true");
   });
-  // A page that comes back from the browser's memory can be sent again.
+  // A form on a page from the browser's back-forward cache can be sent again.
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sent]")) {
       delete form.dataset.sent;

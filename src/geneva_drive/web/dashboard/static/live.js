@@ -1,10 +1,10 @@
-// Live pages: hints of /api/v1/stream make the page fetch itself again; regions with `data-live` and
-// an id change in place. Rows in `data-rows` that are new wait behind a line "3 newer, show them".
+// Live pages: after a hint of /api/v1/stream, the page fetches itself again, and regions with
+// `data-live` and an id change in place. New rows in `data-rows` wait behind "3 newer, show them".
 import { writeTimes } from "./times.js";
 
 const LEAST = 1500; // milliseconds between two fetches
-const AFTER = 600; // milliseconds after a hint: the server remembers what it read for 500
-const ANNOUNCED = 30000; // milliseconds between two words to a screen reader
+const AFTER = 600; // milliseconds after a hint, because the server caches answers for 500
+const ANNOUNCED = 30000; // milliseconds between two announcements to a screen reader
 const root = document.body.dataset.root ?? "";
 let timer = null;
 let last = 0;
@@ -77,7 +77,7 @@ function key(node) {
   return node.nodeType === 1 ? node.dataset.key ?? node.id ?? "" : "";
 }
 
-// Makes `old` like `fresh`, and leaves alone what is the same: focus, selection and scroll stay.
+// Makes `old` like `fresh`, and does not touch equal parts: focus, selection and scroll stay.
 export function morph(old, fresh) {
   if (old.isEqualNode(fresh)) return false;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || key(old) !== key(fresh)) {
@@ -109,7 +109,7 @@ export function morph(old, fresh) {
 
 function morphAttributes(old, fresh) {
   let isChanged = false;
-  // Folds open and close by hand only.
+  // Only the viewer opens and closes folds.
   for (const { name, value } of [...fresh.attributes].filter(({ name }) => name !== "open")) {
     if (old.getAttribute(name) !== value) { old.setAttribute(name, value); isChanged = true; }
   }
@@ -122,7 +122,7 @@ function morphAttributes(old, fresh) {
   return isChanged;
 }
 
-// Rows change in place; those that are new are only counted until the viewer asks for them.
+// Rows change in place; new ones are only counted until the viewer asks for them.
 function exchangeRows(region, fresh) {
   const before = new Map([...region.children].filter(key).map((row) => [key(row), row]));
   const rows = [...fresh.children].filter(key);
@@ -133,8 +133,8 @@ function exchangeRows(region, fresh) {
     if (present) isChanged = exchangeRow(present, row) || isChanged;
     else newer += 1;
   }
-  // A row that left the list stays where it is, dimmed; those behind the last known one only moved
-  // to the next page.
+  // A row that left the list stays in its place, dimmed. Rows after the last one that is still
+  // listed have only moved to the next page.
   const known = new Set(rows.map(key));
   const present = [...before.values()];
   const last = present.findLastIndex((row) => known.has(key(row)));

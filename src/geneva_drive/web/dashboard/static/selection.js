@@ -40,7 +40,7 @@ export function startSelection() {
   show();
 }
 
-// All that match are selected, by the address; clearing leads back.
+// The address selects all that match; clearing goes back to the list.
 function startAll(bar, form) {
   const clear = () => { location.href = form.querySelector(".selected-line a[href]:not([data-more])").href; };
   bar.querySelector("[data-clear]").addEventListener("click", clear);

@@ -4,7 +4,7 @@ const NO_BREAK = "\u00a0";
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const two = (value) => String(value).padStart(2, "0");
 
-// The server's clock counts: that of the viewer may be wrong.
+// The server's clock is used, because the viewer's may be wrong.
 const skew = Date.parse(document.body.dataset.now) - Date.now();
 const now = () => new Date(Date.now() + (Number.isNaN(skew) ? 0 : skew));
 
@@ -50,7 +50,7 @@ export function writeTimes(part) {
   }
   const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const zone of part.querySelectorAll("[data-zone]")) if (name) zone.textContent = name;
-  // A clock of another zone tells a viewer who lives there nothing.
+  // A clock in the viewer's own zone would only repeat the time.
   for (const other of part.querySelectorAll("[data-clock-of]")) other.hidden = other.dataset.clockOf === name;
 }
 

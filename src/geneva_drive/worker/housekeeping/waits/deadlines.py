@@ -10,7 +10,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits.approvals import request_deadlines
 from geneva_drive.engine.waits.events import event_deadlines
 from geneva_drive.storage.schema.records import Key
-from geneva_drive.worker.housekeeping.duty import Round
+from geneva_drive.worker.housekeeping.duty import DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 200
@@ -49,12 +49,12 @@ class Deadlines:
     def refused(self) -> Set[Key]:
         return self._refusals.keys
 
-    def pass_due(self) -> Round:
+    def pass_due(self) -> DutyRound:
         environment, kind = self._environment, self._kind
         now = environment.clock.now()
         due = dict(kind.due(environment, now, _BATCH, self._refusals.keys))
         if not due:
-            return Round(0, has_more=False)
+            return DutyRound(0, has_more=False)
         changed = self._refusals.batch(
             environment,
             lambda: kind.pass_deadlines(environment, list(due.items())),
@@ -64,4 +64,4 @@ class Deadlines:
                 lambda key: kind.pass_deadlines(environment, [(key, due[key])]),
             ),
         )
-        return Round(changed, has_more=changed > 0)
+        return DutyRound(changed, has_more=changed > 0)

@@ -12,7 +12,7 @@ from geneva_drive.engine.environment import Environment
 from geneva_drive.engine.waits.events.event_delivery import deliver_event, look_back
 from geneva_drive.storage.schema.waits.event_records import EventRecord, EventWaitRecord
 from geneva_drive.storage.store import Store
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 200
@@ -32,7 +32,7 @@ class UndeliveredEvents:
         self._undeliverable = Refusals("Event %s cannot be delivered")
         self._blind = Refusals("Earlier events cannot be delivered to event wait %s")
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         store, now = environment.store, environment.clock.now()
         left = store.read_at_once(lambda connection: self._find(store, connection, now))
         events = {one.id: one for one in left.events}
@@ -50,7 +50,7 @@ class UndeliveredEvents:
         if left.has_expired:  # rarely: SQLite has one writer only, and steps wait for it
             removed = store.write(lambda connection: _remove_expired(store, connection, now))
         has_more = count > 0 and _BATCH in (len(left.events), len(left.waits))
-        return Round(count + removed, has_more=has_more or removed == _BATCH)
+        return DutyRound(count + removed, has_more=has_more or removed == _BATCH)
 
     def _find(self, store: Store, connection: Connection, now: datetime) -> _Left:
         return _Left(

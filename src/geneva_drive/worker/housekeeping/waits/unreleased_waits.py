@@ -12,7 +12,7 @@ from geneva_drive.engine.transitions.wait_kinds import ChildWait
 from geneva_drive.engine.waits import wait
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.statements.workflows import Workflows
-from geneva_drive.worker.housekeeping.duty import Duty, Round
+from geneva_drive.worker.housekeeping.duty import Duty, DutyRound
 from geneva_drive.worker.housekeeping.refused_rows import Refusals
 
 _BATCH = 200
@@ -27,7 +27,7 @@ class UnreleasedWaits:
             "No node waits for workflow %s any more, and it cannot be canceled"
         )
 
-    def __call__(self, environment: Environment) -> Round:
+    def __call__(self, environment: Environment) -> DutyRound:
         ended, abandoned = environment.store.read_at_once(
             lambda connection: self._find(environment.store.workflows, connection)
         )
@@ -35,7 +35,7 @@ class UnreleasedWaits:
         count += self._uncancelable.each(
             environment, abandoned, lambda key: wait.cancel(environment, [ChildWait(key)])
         )
-        return Round(count, has_more=count > 0 and _BATCH in (len(ended), len(abandoned)))
+        return DutyRound(count, has_more=count > 0 and _BATCH in (len(ended), len(abandoned)))
 
     def _find(
         self, workflows: Workflows, connection: Connection

@@ -1,4 +1,4 @@
-"""Requests for approval: the inbox, and the page on which one is decided."""
+"""Requests for approval: the inbox, the decided ones, and the page of one request."""
 
 from __future__ import annotations
 

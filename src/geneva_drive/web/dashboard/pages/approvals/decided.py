@@ -1,4 +1,4 @@
-"""Requests that nobody has to decide any more, the newest first: who decided, when, and why."""
+"""The list of decided requests, the newest first: who decided, when, and why."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DecidedRow:
 
     @property
     def words(self) -> str:
-        """Return how it ended; a choice of its own is named."""
+        """Return how the request ended, with the choice if it is a custom one."""
         is_approved = self.approval.state is ApprovalState.APPROVED
         return past(self.approval.choice) if is_approved else str(self.approval.state)
 

@@ -1,4 +1,4 @@
-"""The inbox: what waits for the viewer first, then what waits for others."""
+"""The inbox: requests that wait for the viewer, then requests that wait for others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class InboxRow:
     until: datetime | None
     left: str
     left_hue: str | None
-    own_vote: str | None  # what the viewer did already
+    own_vote: str | None  # the vote of the viewer so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def show(
 
 
 def read_part(drive: Drive, actor: Actor, *, are_mine: bool) -> Part:
-    """Return how many wait, and those that are due first among the oldest."""
+    """Return the number of waiting requests, and the oldest ones, by their deadlines."""
     store, now = drive.store, drive.clock.now()
 
     def read(
@@ -120,7 +120,7 @@ def _row(
 
 
 def lead_of(mine: Part, others: Part) -> list[tuple[str, bool]]:
-    """Return the first sentence in parts; the strong one is for the viewer."""
+    """Return the first sentence in parts; the strong part is about the viewer's requests."""
     if not mine.count.count:
         waiting = others.count
         if not waiting.count:

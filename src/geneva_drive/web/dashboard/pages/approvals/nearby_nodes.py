@@ -1,4 +1,4 @@
-"""Where a workflow stands around the step that asks: the nodes before and after it."""
+"""The nodes before and after the step that waits for a decision."""
 
 from __future__ import annotations
 

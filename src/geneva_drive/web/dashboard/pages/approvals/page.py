@@ -1,4 +1,4 @@
-"""One request: what is asked, until when, what happens on yes and on no."""
+"""The page of one request: the question, the deadline, and the consequence of each choice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _QUESTIONS = ("delegate", "escalate")
 
 @dataclass(frozen=True, slots=True)
 class RequestVisit:
-    """Somebody looks at a request."""
+    """A viewer on the page of a request."""
 
     request: Request
     drive: Drive
@@ -46,7 +46,7 @@ class RequestVisit:
 
 @dataclass(frozen=True, slots=True)
 class PassingOn:
-    """An open question about delegating or escalating, with what was filled in and why not."""
+    """An open question about delegating or escalating, with its value and fault."""
 
     command: str
     to: str = ""
@@ -70,7 +70,7 @@ def show(
 def decide(
     request: Request, drive: CurrentDrive, actor: CurrentActor, id: str, form: PostedForm
 ) -> Response:
-    """Vote with the actor of the session; what does not fit is shown again."""
+    """Vote as the actor of the session; a refused form is shown again."""
     approval = drive.approvals.get(id)
     visit = RequestVisit(request, drive, actor, approval)
     choice = form.get("choice", "")
@@ -102,7 +102,7 @@ def shown(
     sent: Sent | None = None,
     status: HTTPStatus = HTTPStatus.OK,
 ) -> Response:
-    """Return the page, with an open question, or with a decision that was refused."""
+    """Return the page, perhaps with an open question or a refused form."""
     request, drive = visit.request, visit.drive
     actor, approval = visit.actor, visit.approval
     may = "approval:decide" in permissions_of(request)
@@ -158,7 +158,7 @@ def _done(drive: Drive, actor: Actor, approval: Approval, choice: str) -> Answer
 
 
 def _too_late(drive: Drive, approval: Approval, error: InvalidStateError) -> str:
-    """Return who was faster, and by how much."""
+    """Return who decided first, and how long before."""
     found = approval.reload()
     if found.decided_by is None or found.decided_at is None:
         return str(error)

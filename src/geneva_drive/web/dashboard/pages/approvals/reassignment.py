@@ -1,4 +1,4 @@
-"""Ask somebody else: delegate to a person, escalate to a role."""
+"""Reassign a request: delegate it to a person, or escalate it to a role."""
 
 from __future__ import annotations
 

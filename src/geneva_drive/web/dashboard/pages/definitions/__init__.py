@@ -1,7 +1,7 @@
-"""Definitions: `page` lists and shows them, `starting` starts a workflow from a form.
+"""Definitions: `page` lists and shows them, `start` starts a workflow from a form.
 
-`schema_fields` makes the fields of a context from its JSON Schema; `start_form` is all that stands
-in the form.
+`schema_fields` makes the fields of a context from its JSON Schema; `start_form` holds all fields
+of the form, their texts and faults.
 """
 
 from __future__ import annotations

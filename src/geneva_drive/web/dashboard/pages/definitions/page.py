@@ -1,4 +1,4 @@
-"""Definitions: what can be started, who serves it, and what it does."""
+"""Definitions: which can be started, what they do, and which workers serve them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def show(
 
 
 def _switch(known: KnownDefinition) -> str | None:
-    """Return what can be done to a document: enable or disable."""
+    """Return the command that a document allows: enable or disable."""
     if not known.is_document:
         return None
     return "disable" if known.is_enabled else "enable"
@@ -118,7 +118,7 @@ def _lead(known: KnownDefinition) -> tuple[str, str]:
 
 
 def _nodes(drive: Drive, known: KnownDefinition, graph: GraphView | None) -> Sequence[DefinedNode]:
-    """Return what each node does in words; of a document, its steps with their kinds."""
+    """Return the nodes with what each does; for a document, the steps with their kinds."""
     if not known.is_document:
         return next((one.nodes for one in drive.known_types() if one.type == known.name), ())
     if graph is None:

@@ -1,4 +1,4 @@
-"""Fields of a form, made from a JSON Schema: what each shows, and the value it stands for. Pure."""
+"""Form fields from a JSON Schema, which convert between texts and values. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaField:
-    """One key of an object."""
+    """The field for one key of an object."""
 
     name: str
     kind: Kind
@@ -33,14 +33,14 @@ class SchemaField:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """Return the choices of a select, as they are sent and as they read."""
+        """Return the choices of a select, each as it is sent and as it is shown."""
         none = [] if self.is_required and self.default is ABSENT else [("", "none")]
         first = [("", "Choose…")] if self.is_required and self.default is ABSENT else none
         return [*first, *((_dumped(one), _readable(one)) for one in self.choices)]
 
     @property
     def first_text(self) -> str:
-        """Return what the field shows before anybody wrote in it."""
+        """Return the initial text of the field."""
         return "" if self.default is ABSENT else self.text_of(self.default)
 
     def text_of(self, value: Any) -> str:
@@ -56,7 +56,7 @@ class SchemaField:
         return value if isinstance(value, str) else _dumped(value)
 
     def value_of(self, text: str | None) -> Any:
-        """Return what was written, `ABSENT` if nothing was; raises `ValueError` with a sentence."""
+        """Return the value of a text, or `ABSENT`; raise `ValueError` with a sentence to show."""
         if self.kind == "boolean":
             return text == "yes"
         written = (text or "").replace("\r\n", "\n")
@@ -85,7 +85,7 @@ class SchemaField:
 
 
 def parse_json(text: str) -> Any:
-    """Return what JSON text stands for; raises `ValueError` with a sentence."""
+    """Return the value of JSON text; raise `ValueError` with a sentence to show."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -97,7 +97,7 @@ def parse_json(text: str) -> Any:
 
 
 def fields_of(schema: Mapping[str, Any]) -> list[SchemaField] | None:
-    """Return the fields of an object; None if the schema names none: it is one JSON text then."""
+    """Return the fields of an object; None if the schema names none, and one JSON text must do."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or not properties:
         return None
@@ -143,7 +143,7 @@ def _kind(meant: Mapping[str, Any]) -> tuple[Kind, tuple[Any, ...]]:
 
 
 def _resolved(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow references inside the schema, of which a foreign one may be circular."""
+    """Follow references inside the schema; those of another program's schema may be circular."""
     seen = set()
     while isinstance(part.get("$ref"), str) and part["$ref"] not in seen:
         reference = part["$ref"]
@@ -161,7 +161,7 @@ def _resolved(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _without_null(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a value is if it is not null."""
+    """Return the schema of values that are not null."""
     kinds = part.get("anyOf")
     if not isinstance(kinds, list):
         return part

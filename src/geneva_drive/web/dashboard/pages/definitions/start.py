@@ -98,9 +98,9 @@ def _answer(workflow: WorkflowHandle[Any]) -> Answer:
 
 
 def _model(request: Request, drive: Drive, name: str, id: str) -> WorkflowHandle[Any] | None:
-    """Return the workflow to start another one like; None if it is gone, or of another kind."""
+    """Return the workflow to copy values from; None if it was deleted, or has another type."""
     if "execution:read" not in permissions_of(request):
-        raise NotPermitted("To start like another workflow needs the permission execution:read.")
+        raise NotPermitted("Starting like another workflow needs the permission execution:read.")
     try:
         found = find(drive, id)
     except (NotFound, InvalidInput):

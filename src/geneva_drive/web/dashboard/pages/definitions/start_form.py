@@ -1,4 +1,4 @@
-"""The form that starts a workflow: what stands in it, its faults, and what it stands for."""
+"""The form that starts a workflow: its texts, their faults, and the options they give."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from geneva_drive.web.dashboard.pages.definitions.schema_fields import (
     parse_json,
 )
 
-PREFIX = "context."  # of the names of fields, so that no key of a context takes one of ours
+PREFIX = "context."  # of the names of inputs, so that no key of a context collides with ours
 WHOLE = "context"  # the field of a context without a schema
 PLAIN = ("hero_type", "hero_id", "queue", "idempotency_key", "allow_multiple", "like")
 _FIRST_PART = re.compile(r"[^.\[]+")
@@ -41,12 +41,12 @@ class StartForm:
 
     @property
     def has_hidden(self) -> bool:
-        """True if fields show masked values, which are taken over if they are left as they are."""
+        """True if fields show masked values, which are copied if they are not changed."""
         return bool(self.like) and any(MASK in one for one in self.texts.values())
 
     @property
     def is_more_open(self) -> bool:
-        """True if something stands in the fields that are folded."""
+        """True if one of the folded fields has a text."""
         names = ("queue", "idempotency_key", "allow_multiple")
         return any(self.text(name) or name in self.faults for name in names)
 
@@ -71,9 +71,9 @@ def form_like(drive: Drive, name: str, workflow: WorkflowHandle[Any]) -> StartFo
 def read_form(
     drive: Drive, name: str, sent: Mapping[str, str], model: WorkflowHandle[Any] | None
 ) -> tuple[StartForm, dict[str, Any]]:
-    """Return what was sent, with its faults, and the options of `drive.start`.
+    """Return the form that was sent, with its faults, and the options of `drive.start`.
 
-    A field that still shows what `model` has keeps its exact value, also a masked one.
+    A field that still shows the value of `model` keeps it exactly, even if it is masked.
     """
     empty = empty_form(drive, name)
     texts = {one: sent.get(one, "") for one in (*empty.texts, *PLAIN)}

@@ -1,4 +1,4 @@
-"""Events: `page` lists and shows them, `publishing` publishes one from a form."""
+"""Events: `page` lists and shows them, `publication` publishes one from a form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events that were published: what they carried, who heard them, and who nearly did."""
+"""Published events: their payloads, the workflows that heard them, and near misses."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def show_all(
 
 
 def _form(drive: Drive, given: Mapping[str, str]) -> PublicationForm:
-    """Return the empty form, or that of an event to publish again, or of a wait."""
+    """Return an empty form, or one filled for publishing an event again or ending a wait."""
     form = PublicationForm()
     if "again" in given:
         form = form_again(drive.published_event(given["again"]))
@@ -174,7 +174,7 @@ def show(request: Request, drive: CurrentDrive, number: str) -> Response:
 
 
 def lead_of(heard: HeardBy) -> tuple[str, str]:
-    """Return who heard the event, in a sentence, and what else there is to know."""
+    """Return a sentence on the workflows that heard the event, and further sentences."""
     parts = []
     if heard.started:
         parts.append(f"started {plural(len(heard.started), 'workflow')}")

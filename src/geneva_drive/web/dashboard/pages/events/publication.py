@@ -66,7 +66,7 @@ def _path_after(form: PublicationForm, event: PublishedEvent) -> str:
 
 
 def _placed(error: InvalidInput) -> dict[str, str]:
-    """Return a refusal at the field that it speaks of."""
+    """Return a refusal by the field that it is about."""
     text = str(error)
     for name, beginning in (
         ("payload", "The payload"),

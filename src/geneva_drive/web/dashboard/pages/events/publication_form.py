@@ -1,4 +1,4 @@
-"""The form that publishes an event: its texts, its faults, and the payload it stands for."""
+"""The form that publishes an event: its texts, their faults, and the payload they give."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = "dashboard"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationForm:
-    """What stands in the fields."""
+    """The texts of the fields, and their faults."""
 
     type: str = ""
     key: str = ""
@@ -33,7 +33,7 @@ class PublicationForm:
 
     @property
     def has_hidden(self) -> bool:
-        """True if the payload shows masked values, which are published if it is left as it is."""
+        """True if the payload shows masked values, which are published if it is not changed."""
         return self.is_again and MASK in self.payload
 
     @property
@@ -52,7 +52,7 @@ def form_again(event: PublishedEvent) -> PublicationForm:
 
 
 def form_for(drive: Drive, form: PublicationForm, workflow_id: str, step: str) -> PublicationForm:
-    """Return the form with the type and key that a workflow waits for."""
+    """Return the form with the type and the key that a workflow waits for."""
     workflow, store = drive.workflows(Workflow).find(workflow_id), drive.store
     waits = store.read(lambda connection: store.event_waits.open_of(connection, workflow.id))
     wait = next((one for one in waits if step in ("", one.step_name)), None)
@@ -68,7 +68,7 @@ def form_for(drive: Drive, form: PublicationForm, workflow_id: str, step: str) -
 
 
 def read_form(drive: Drive, fields: Mapping[str, str]) -> tuple[PublicationForm, Any]:
-    """Return what was sent, with its faults, and the payload to publish."""
+    """Return the form that was sent, with its faults, and the payload to publish."""
     form = PublicationForm(
         type=fields.get("type", "").strip(),
         key=fields.get("key", "").strip(),
@@ -107,7 +107,7 @@ def _payload(drive: Drive, form: PublicationForm) -> Any:
             former = drive.published_event(form.again)
         except NotFound:  # it was removed while the form was open
             return _parsed(form.payload)
-        # Left as it was shown: with its types, and with what is masked.
+        # It was not changed: keep the stored payload, with its types and masked values.
         if _lines(form.payload) == _lines(_shown(former)):
             return former.payload
     return _parsed(form.payload)

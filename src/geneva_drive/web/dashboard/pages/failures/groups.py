@@ -1,4 +1,4 @@
-"""Groups of failures as the page shows them. Pure."""
+"""The views of groups of failures. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS = {"quoted": "text"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class FailureBar:
     """Failures within a part of the span."""
 
     x: float
@@ -44,16 +44,16 @@ class GroupView:
     """A group in the list."""
 
     group: FailureGroup
-    bars: list[Bar]
+    bars: list[FailureBar]
 
     @property
     def kind(self) -> str:
-        """What names the failure in an address, however its workflows stand."""
+        """The name of the failure in an address, whatever the standing of its workflows."""
         return kind_of(self.group.where)
 
     @property
     def key(self) -> str:
-        """What names the group in an address."""
+        """The name of the group in an address."""
         return f"{self.kind}-{self.group.standing}"
 
     @property
@@ -65,7 +65,7 @@ class GroupView:
     def message(self) -> Markup:
         """The message, with a sign for each value that differs."""
         safe = str(escape(self.group.message or "No message."))
-        # The text was escaped before the signs were put in.
+        # The text is escaped already; the signs are HTML.
         return Markup(_KINDS.sub(_sign, safe))
 
     @property
@@ -83,7 +83,7 @@ class GroupView:
 
     @property
     def command_line(self) -> str:
-        """What resumes the group from a shell, one workflow first."""
+        """The shell command that resumes the group, one workflow first."""
         pairs = (shlex.quote(f"{name}={value}") for name, value in self.group.where.items())
         return f"geneva bulk resume {' '.join(f'--where {pair}' for pair in pairs)} --first 1"
 
@@ -96,7 +96,7 @@ class GroupView:
     def list_path(self) -> str:
         """The list of its workflows, as far as filters of the list can tell them apart."""
         group = self.group
-        # Those that went on stand at another step.
+        # Workflows that continued are at another step by now.
         step = group.step if self.is_held else None
         given = {"type": group.type, "step": step, "error_class": group.error_class}
         state = {"state": "paused"} if self.is_held else {"state": "all"}
@@ -104,7 +104,7 @@ class GroupView:
 
 
 def kind_of(where: Mapping[str, str]) -> str:
-    """Return what names a failure in an address, from the `where` of its group."""
+    """Return the name of a failure in an address, from the `where` of its group."""
     named = {key: value for key, value in where.items() if key != "standing"}
     text = json.dumps(named, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -122,7 +122,7 @@ def _sign(found: re.Match[str]) -> str:
     return f'<span class="code-tag">{_SIGNS.get(found[1], "#")}</span>'
 
 
-def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[Bar]:
+def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[FailureBar]:
     counts = [0] * _BARS
     for at in moments:
         place = int((at - (now - span)) / span * _BARS)
@@ -131,7 +131,7 @@ def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[B
     most = max(counts) or 1
     pitch = _WIDTH / _BARS
     return [
-        Bar(round(place * pitch, 2), _HEIGHT - height, round(pitch - 1.2, 2), height)
+        FailureBar(round(place * pitch, 2), _HEIGHT - height, round(pitch - 1.2, 2), height)
         for place, count in enumerate(counts)
         if count
         for height in [max(round(count / most * _HEIGHT, 1), 2)]
@@ -139,7 +139,7 @@ def _bars(moments: Sequence[datetime], now: datetime, span: timedelta) -> list[B
 
 
 def opened_view(views: Sequence[GroupView], key: str) -> GroupView | None:
-    """Return the group of an address; of one that stands differently now, the same failure."""
+    """Return the group of an address, or the same failure if its standing has changed since."""
     exact = (one for one in views if one.key == key)
     alike = (one for one in views if one.kind == key.partition("-")[0])
     return next(exact, None) or next(alike, None)
@@ -151,7 +151,7 @@ def _still_grows(group: FailureGroup, now: datetime) -> bool:
 
 
 def lead_of(groups: Sequence[FailureGroup], now: datetime) -> list[tuple[str, bool]]:
-    """Return the first sentence in parts; the strong one is for an operator."""
+    """Return the first sentence in parts; the strong part is about what needs an operator."""
     held = [one for one in groups if one.standing is Standing.PAUSED]
     others = len(groups) - len(held)
     rest = ""

@@ -1,4 +1,4 @@
-"""Which kinds of failure there are, how many workflows each holds, and whether it still grows."""
+"""The page of failures: the groups, how many workflows each has, and whether it still grows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _GROUPS: BriefMemory[list[FailureGroup]] = BriefMemory()
 
 @dataclass(frozen=True, slots=True)
 class FailureFilter:
-    """What the address asks for."""
+    """The filters in the address."""
 
     last: str
     text: str
@@ -152,7 +152,7 @@ def open_group(drive: Drive, view: GroupView) -> OpenGroup:
 
 
 def _last_known(drive: Drive, found: Sequence[FailureGroup]) -> tuple[datetime, str] | None:
-    """Return the last failure of a longer time, for an empty page."""
+    """Return the last failure within 30 days, for an empty page."""
     if found:
         return None  # the filters left them out
     earlier = drive.failures(since="30d")

@@ -1,4 +1,4 @@
-"""The question about a group: how many workflows exactly, and what will happen."""
+"""The question before a command for a group: the exact count, and what will happen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDING = "They end now. Steps that are left never run. What has run is not undo
 
 @dataclass(frozen=True, slots=True)
 class GroupQuestion:
-    """A command for a group: how many, and what will happen."""
+    """A command for a group, with the count of workflows and the consequence."""
 
     command: str
     count: int
@@ -46,7 +46,7 @@ def question_of(drive: Drive, view: GroupView, name: str) -> GroupQuestion | Non
 
 
 def _resumption(drive: Drive, view: GroupView) -> str:
-    """Return what resuming does, as its latest workflow shows it."""
+    """Return the consequence of resuming, from the latest workflow of the group."""
     again = "Those that fail again come back to this group."
     store = drive.store
     key = view.group.sample_ids[0]

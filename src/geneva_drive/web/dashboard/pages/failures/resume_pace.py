@@ -1,4 +1,4 @@
-"""How carefully a bulk resumes: one first, in growing batches, or all at once."""
+"""The pace at which a bulk resumes: one first, in growing batches, or all at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST = 1_000_000  # the Drive's
 
 
 def limits_in(form: Mapping[str, str]) -> BulkLimits:
-    """Return what a form of `pace_options` says; one first is the default."""
+    """Return the limits that a form with `pace_options` chose; the default is one first."""
     match form.get("pace", "first"):
         case "first":
             return {"first": 1}

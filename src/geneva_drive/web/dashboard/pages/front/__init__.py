@@ -1,4 +1,4 @@
-"""The front page: what needs whom. Start with `page`; `rows` says how each row looks."""
+"""The front page: what needs whom. Start with `page`; `rows` makes its rows."""
 
 from __future__ import annotations
 

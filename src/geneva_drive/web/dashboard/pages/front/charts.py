@@ -22,7 +22,7 @@ _SPANS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ActivityBar:
     x: float
     width: float
     top: float
@@ -38,10 +38,10 @@ class Chart:
     done: str
     failed: str
     has_failed: bool
-    bars: Sequence[Bar]
+    bars: Sequence[ActivityBar]
     labels: Sequence[datetime]
     form: str  # of the labels
-    words: str  # what the drawing says
+    words: str  # the text for those who do not see the drawing
     width: int = _WIDTH
     height: int = _UP + _DOWN + 1
     base: int = _UP
@@ -75,7 +75,7 @@ def _chart(title: str, found: ActivityChart, form: str) -> Chart:
     )
 
 
-def _bars(buckets: Sequence[ActivityBucket]) -> list[Bar]:
+def _bars(buckets: Sequence[ActivityBucket]) -> list[ActivityBar]:
     most = max([*(one.done for one in buckets), 1])
     deepest = max(one.failed for one in buckets)
     # Both directions have the same scale, unless more failed than there is room for.
@@ -87,7 +87,9 @@ def _bars(buckets: Sequence[ActivityBucket]) -> list[Bar]:
         down = round(max(one.failed * scale, 1), 1) if one.failed else 0
         gap = min(_GAP, width / 4)
         found.append(
-            Bar(round(place * width, 2), round(width - gap, 2), round(_UP - up, 1), up, down)
+            ActivityBar(
+                round(place * width, 2), round(width - gap, 2), round(_UP - up, 1), up, down
+            )
         )
     return found
 

@@ -21,7 +21,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """What is there, and what is missing."""
+    """The state of the installation, and what it lacks."""
 
     database: str
     classes: list[str]
@@ -34,7 +34,7 @@ class FirstRun:
 
 
 def is_first_run(drive: Drive, found: Overview) -> bool:
-    """True if there is no workflow, also none that has ended."""
+    """True if there has been no workflow yet."""
     if any(one.count.count for one in found.parties[:3]) or found.workers.group("queues"):
         return False
     return not browse(drive, Browsing(SearchFilter()), limit=1).items

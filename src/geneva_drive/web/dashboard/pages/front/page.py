@@ -66,7 +66,7 @@ def show(request: Request, drive: CurrentDrive, actor: CurrentActor) -> Response
 
 
 def read_overview(drive: Drive, actor: Actor) -> Overview:
-    """Return what needs whom; all viewers share what does not depend on them."""
+    """Return what needs whom; viewers share the parts that are the same for all."""
     operator, outside, workers = _SHARED.get(
         drive,
         lambda: (
@@ -90,13 +90,13 @@ def _groups(party: OverviewParty, now: datetime) -> list[tuple[str, str, list[Fr
 
 
 def _due(workers: OverviewParty) -> SearchCount:
-    """Return how much workers have to do; silent workers are no work."""
+    """Return the number of due executions, without the group of silent workers."""
     queues = workers.group("queues")
     return SearchCount(0, is_exact=True) if queues is None else queues.count
 
 
 def lead_of(found: Overview) -> list[LeadPart]:
-    """Return the first sentence: is something mine, is something broken, does the rest move."""
+    """Return the lead: what waits for the viewer, what is broken, whether the rest moves."""
     return [*_mine(found), *_broken(found), *_of_others(found), *_moving(found)]
 
 
@@ -131,7 +131,7 @@ def _broken(found: Overview) -> list[LeadPart]:
 
 
 def _of_others(found: Overview) -> list[LeadPart]:
-    """Return what waits for other people, if nothing waits for the viewer."""
+    """Return the approvals of other people, if none waits for the viewer."""
     others = found.person.group("others")
     if others is None or found.person.group("mine") is not None:
         return []
@@ -170,7 +170,7 @@ def _paused(drive: Drive) -> int:
 
 
 def _unheard(drive: Drive) -> int:
-    """Count the latest events that reached no workflow although one waits for their type."""
+    """Count recent events that no workflow heard, although one waits for their type."""
     since = drive.clock.now() - timedelta(days=1)
     latest = [one for one in drive.published(limit=_LATEST) if one.published_at >= since]
     store, numbers = drive.store, [one.number for one in latest]

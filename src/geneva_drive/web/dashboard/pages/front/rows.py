@@ -1,4 +1,4 @@
-"""The rows of the front page: where each leads, and what stands at its right."""
+"""The rows of the front page: the link of each, and the note at its right."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HUES = {Tone.FAILED: "failed", Tone.HELD: "held", Tone.DONE: "done", Tone.PLAIN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontRow:
-    """A row as the template shows it."""
+    """A row of the front page."""
 
     key: str
     path: str
@@ -109,7 +109,7 @@ def _split_error(sentence: str) -> tuple[str, str]:
 
 
 def _path(kind: str, row: OverviewRow, pages: Collection[str]) -> str:
-    """Return where a row leads; what has no page yet leads to the list."""
+    """Return the link of a row; without a page of its own, it leads to the list of workflows."""
     if row.approval_id is not None and "GET /approvals/{id}" in pages:
         return f"/approvals/{row.approval_id}"
     if row.workflow_id is not None and kind != "failures" and "GET /workflows/{id}" in pages:

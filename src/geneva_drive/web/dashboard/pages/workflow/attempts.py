@@ -1,4 +1,4 @@
-"""The attempts at one node, newest first, as the page of a workflow shows them."""
+"""The attempts at one node, newest first, for the page of a workflow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptView:
-    """One attempt: its line, and what is folded below it."""
+    """One attempt: its line, and the details folded below it."""
 
     number: int
     execution_id: Key
@@ -55,7 +55,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAttempts:
-    """What is known of one node."""
+    """The attempts at one node, with its state."""
 
     id: str
     name: str

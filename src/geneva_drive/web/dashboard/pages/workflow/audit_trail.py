@@ -40,7 +40,7 @@ _VERBS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrailEntry:
-    """Who did what, when and why."""
+    """An entry of the audit trail: who did what, when and why."""
 
     glyph: str
     actor: str | None
@@ -50,7 +50,7 @@ class TrailEntry:
 
 
 def trail_of(workflow: WorkflowHandle[Any]) -> Sequence[TrailEntry]:
-    """Return the entries, newest first; the last is how the workflow began."""
+    """Return the entries, newest first; the last one is the creation of the workflow."""
     entries = [_entry(one) for one in _newest_first(workflow.audit_entries)]
     began = TrailEntry(
         glyph="plus",

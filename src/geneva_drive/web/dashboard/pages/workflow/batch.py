@@ -1,4 +1,4 @@
-"""The batches and maps of a workflow: how far they are, and the workers that matter most."""
+"""The batches and maps of a workflow: their progress, and the most relevant workers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BatchView:
 
     @property
     def is_telling(self) -> bool:
-        """True unless it is a map that is over: its fold in the graph says as much."""
+        """True unless it is a map that is over, whose node in the graph shows the same counts."""
         progress = self.progress
         is_done = progress.is_over and not progress.failed and not progress.items_failed
         return progress.total > 0 and not (is_done and progress.kind is ExpansionKind.MAP)
@@ -124,7 +124,7 @@ def _view(progress: BatchProgress, workers: Sequence[StepExecution]) -> BatchVie
 def _parts(
     progress: BatchProgress, counts: Sequence[tuple[str, int, str]], total: int
 ) -> list[tuple[str, float]]:
-    """Return the shares of the bar: workers that are done, then what the running ones did."""
+    """Return the shares of the bar: done workers, then the progress of the running ones."""
     share = {hue: count / total * _WHOLE for hue, count, _ in counts}
     done = share["done"]
     moving = max(0.0, progress.fraction * _WHOLE - done - share["failed"])

@@ -1,4 +1,4 @@
-"""What a viewer copies from the page of a workflow: for the shell, curl, Python and a test."""
+"""The texts under "Copy as": for the shell, curl, Python and a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Copy:
 
 
 def copies_of(workflow: WorkflowHandle[Any], address: str) -> tuple[Copy, ...]:
-    """Return the ways to look at this workflow from elsewhere; `address` is that of the API."""
+    """Return the texts that open this workflow elsewhere; `address` is the API's address."""
     url = shlex.quote(f"{address}/api/v1/executions/{workflow.id}")
     return (
         Copy("CLI", f"geneva show {shlex.quote(str(workflow.id))}"),

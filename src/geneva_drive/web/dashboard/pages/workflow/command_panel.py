@@ -1,4 +1,4 @@
-"""The commands that are possible now, each with what it will do, for those who may give them."""
+"""The commands that are possible now and that the viewer may give, with their consequences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from geneva_drive.drive.consequences.consequence import Consequence
 from geneva_drive.storage.schema.records import Key
 
-# What a command is posted as, with its permission and its glyph.
+# By command: the path that it is posted to, its permission and its glyph.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "resume": ("resume", "execution:resume", "play"),
     "resume_at": ("resume-at", "execution:resume", "play"),
@@ -51,13 +51,13 @@ class CommandView:
 
 @dataclass(frozen=True, slots=True)
 class CommandPanel:
-    """The commands beside the sentence, and the rest behind a fold."""
+    """The commands that are shown beside the headline, and those behind a fold."""
 
     first: tuple[CommandView, ...]
     folded: tuple[CommandView, ...]
 
     def find(self, name: str, node: str | None) -> CommandView | None:
-        """Return the command of a question; None if it is not possible any more."""
+        """Return the command of an open question; None if it is no longer possible."""
         known = (*self.first, *self.folded)
         return next((one for one in known if (one.name, one.node) == (name, node)), None)
 
@@ -75,7 +75,7 @@ def command_panel(
     chosen: dict[str, CommandView] = {}
     for one in views:
         if one.name == "skip" and one.node in asked:
-            continue  # a decision of other people is not passed over by the first button at hand
+            continue  # none of the first buttons should skip the decision of a person
         if one.name in names or one.name in ("decide", "publish"):
             chosen.setdefault(one.name, one)
     first = sorted(chosen.values(), key=lambda one: (one.is_dangerous, not one.is_primary))

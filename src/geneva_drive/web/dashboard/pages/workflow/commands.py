@@ -1,4 +1,4 @@
-"""What operators do on the page of a workflow, each as a form post of its own."""
+"""The commands on the page of a workflow, each posted by a form of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/workflows/{id}")
 Handle = WorkflowHandle[Any]
 
 _PAST = {"pause": "paused", "resume": "resumed", "cancel": "canceled"}
-_RECENT = timedelta(minutes=10)  # later, the command of another person is no race
+_RECENT = timedelta(minutes=10)  # an older command of another person does not explain a refusal
 # Called with the workflow, the form, the actor and the reason.
 Act = Callable[[Handle, Fields, str, str | None], object]
 
@@ -149,7 +149,7 @@ def _run(request: Request, drive: CurrentDrive, id: str, form: Fields, name: str
 
 
 def _too_late(workflow: Handle, actor: str, now: datetime, error: InvalidStateError) -> str:
-    """Return who was faster, and by how much."""
+    """Return who gave a command first, and how long before."""
     latest = next(reversed(workflow.reload().audit_entries), None)
     if latest is None or latest.actor in (None, actor) or latest.command not in _PAST:
         return str(error)

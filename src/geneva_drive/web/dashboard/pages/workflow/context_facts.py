@@ -24,7 +24,7 @@ _DONE = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A key with its value: short enough for a line, and whole behind a fold."""
+    """A key with its value, shortened to a line; the whole value is behind a fold."""
 
     name: str
     short: str
@@ -56,7 +56,7 @@ def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:
 
 
 def bulk_words(bulk: BulkProgress) -> str:
-    """Return what a bulk has done."""
+    """Return the progress of a bulk in sentences."""
     done = f"{_DONE[bulk.command]} {number(bulk.applied)} of {plural(bulk.total, 'workflow')}."
     parts = [done]
     if bulk.passed_over:
@@ -107,7 +107,7 @@ def fact(name: str, value: Any) -> Fact:
 
 
 def _plain(value: Any) -> Any:
-    """Return a decimal number, date, UUID or the like as its text, without its stored type."""
+    """Return a decimal number, date, UUID and the like as text, without the stored type."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if not isinstance(value, dict):

@@ -55,7 +55,7 @@ _WAITS_FOR = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnNode:
-    """A box, with everything that its template shows."""
+    """A node of the drawing, with all values for the template."""
 
     id: str
     x: float
@@ -87,7 +87,7 @@ class DrawnEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphDrawing:
-    """The drawing, and how many nodes stand where."""
+    """The drawing, and the number of nodes in each state."""
 
     width: float
     height: float
@@ -121,7 +121,7 @@ def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
 
 
 def _passed_by(view: GraphView) -> int:
-    """Return how many nodes lie on ways that were not chosen."""
+    """Return how many nodes are on branches that were not chosen."""
     return sum(one.outcome is Outcome.SKIPPED_BY_BRANCH for one in view.nodes.values())
 
 

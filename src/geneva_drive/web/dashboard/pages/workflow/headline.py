@@ -1,4 +1,4 @@
-"""The first sentence of a workflow's page: how it stands, and what makes it go on."""
+"""The first sentence of a workflow's page: its situation, and what makes it continue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geneva_drive.web.dashboard.shell.words import number, plural
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A sentence in the words of `why()`, and the whole of `why()` if that says more."""
+    """A short sentence, and the whole sentence of `why()` if that says more."""
 
     sentence: str
     details: str | None = None
@@ -36,7 +36,7 @@ def headline_of(
     possible: Sequence[Consequence],
     reader: str,
 ) -> Headline:
-    """Return what the page opens with; the error itself stands in a box below it."""
+    """Return the first sentence of the page; the error itself is in a box below it."""
     if workflow.needs is Need.PERSON:
         asked = waiting_sentence(drive, workflow.id, reader)
         return Headline(why) if asked is None else Headline(asked, why)
@@ -69,7 +69,7 @@ def _by_hand(workflow: WorkflowHandle[Any]) -> str:
 def _failed(failure: NodeAttempts) -> str:
     latest, *earlier = failure.attempts
     times = f" {latest.number} times" if latest.number > 1 else ""
-    # The attempt before was followed by a policy's reattempt, and this one was not.
+    # A policy reattempted the previous attempt, but not this one.
     ran_out = bool(earlier) and earlier[0].outcome == Outcome.REATTEMPTED_BY_EXCEPTION
     return f"`{failure.name}` failed{times}" + (" and its reattempts ran out" if ran_out else "")
 

@@ -1,4 +1,4 @@
-"""Events that a waiting workflow missed by a key that is written almost like its own."""
+"""Events that a waiting workflow missed because their key is spelled slightly differently."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ALIKE = 0.7  # of the characters, in order
 
 @dataclass(frozen=True, slots=True)
 class NearEvent:
-    """An event that reached no workflow, and the wait that may have been meant."""
+    """An event that no workflow heard, and the wait that it may be meant for."""
 
     event: PublishedEvent
     step: str
 
 
 def near_events(drive: Drive, workflow: WorkflowHandle[Any]) -> list[NearEvent]:
-    """Return unheard events of a type that the workflow waits for, with a key like its own."""
+    """Return unheard events of a type that the workflow waits for, with a similar key."""
     if workflow.needs is not Need.EVENT:
         return []
     store = drive.store

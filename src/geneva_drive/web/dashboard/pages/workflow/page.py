@@ -1,4 +1,4 @@
-"""The page of one workflow: how it stands, why, what can be done, and what that will do."""
+"""The page of one workflow: its state, the reason, and the commands with their consequences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from geneva_drive.web.security.gate import actor_of, permissions_of
 router = APIRouter()
 
 _MOST_CHILDREN = 12
-# The node that a viewer most likely wants to see.
+# The states of nodes, from the one that a viewer most likely wants to see.
 _TELLING = (
     StepState.FAILED,
     StepState.IN_PROGRESS,
@@ -109,7 +109,7 @@ def _values(
         "tried_first": context_facts.tried_first(workflow),
         "trail": trail_of(workflow) if "audit:read" in permissions else (),
         "timeline": draw_timeline(read_timeline(drive, workflow.id), selected),
-        "children": workflow.children[:_MOST_CHILDREN],
+        "children": _children(workflow, view),
         "copies": copies_of(workflow, str(request.base_url).rstrip("/")),
     }
 
@@ -141,6 +141,14 @@ def _view(drive: Drive, workflow: WorkflowHandle[Any]) -> GraphView | None:
         return None
 
 
+def _children(
+    workflow: WorkflowHandle[Any], view: GraphView | None
+) -> Sequence[WorkflowHandle[Any]]:
+    # Looking for children reads all executions, of which a fan-out may have 100,000.
+    has_any = view is None or view.outline is None or view.outline.has_children
+    return workflow.children[:_MOST_CHILDREN] if has_any else ()
+
+
 def _selected(
     drive: Drive,
     workflow: WorkflowHandle[Any],
@@ -164,7 +172,7 @@ def _selected(
 
 
 def _is_known(drive: Drive, workflow: WorkflowHandle[Any], view: GraphView, node_id: str) -> bool:
-    """True of a node, and of a worker, of which the page has only the first few."""
+    """True for a node, and for any worker, also one that the page does not list."""
     if node_id in view.nodes and node_id not in view.counted:
         return True
     store = drive.store
@@ -174,7 +182,7 @@ def _is_known(drive: Drive, workflow: WorkflowHandle[Any], view: GraphView, node
 def _failure(
     drive: Drive, workflow: WorkflowHandle[Any], view: GraphView | None
 ) -> NodeAttempts | None:
-    """Return the node on whose failure the workflow stands."""
+    """Return the node whose failure paused the workflow."""
     name = workflow.paused_step_name
     if name is None:
         return None

@@ -1,6 +1,6 @@
 """The timeline of a workflow as a drawing: a row per node, bars in per cent of the width.
 
-Long spans in which nothing ran are folded into bands that bear their true length.
+Long spans without a running attempt are folded into bands, labelled with their true length.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from geneva_drive.drive.timeline.timeline import Bar, BarKind, Timeline, TimelineRow
+from geneva_drive.drive.timeline.timeline import BarKind, Timeline, TimelineBar, TimelineRow
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.shell.words import duration
 
@@ -99,7 +99,7 @@ def draw_timeline(found: Timeline, selected: str | None) -> TimelineDrawing | No
 
 
 def _drawn(rows: Sequence[TimelineRow], selected: str | None) -> list[TimelineRow]:
-    """Return the first rows, and the one that the viewer chose."""
+    """Return the first rows, and the row of the selected node."""
     later = [row for row in rows[_MOST_DRAWN:] if row.node == selected]
     return [*rows[:_MOST_DRAWN], *later]
 
@@ -108,7 +108,7 @@ Scale = Callable[[datetime], float]
 
 
 def _scale(found: Timeline) -> tuple[Scale, list[Band]]:
-    """Return where each moment stands; folded spans have the same width whatever their length."""
+    """Return the position of each moment; all folded spans have the same width."""
     band = min(_BAND, _MOST_FOLDED / len(found.idle)) if found.idle else 0.0
     idle = sum(((end - start) for start, end in found.idle), timedelta())
     busy = max((found.end - found.start - idle).total_seconds(), 1e-6)
@@ -148,7 +148,7 @@ def _row(row: TimelineRow, scale: Scale, end: datetime, selected: str | None) ->
     )
 
 
-def _bar(bar: Bar, scale: Scale, end: datetime) -> DrawnBar:
+def _bar(bar: TimelineBar, scale: Scale, end: datetime) -> DrawnBar:
     hue, words = _LOOKS[bar.kind]
     until = bar.end or end
     x = min(scale(bar.start), _WHOLE - _LEAST)

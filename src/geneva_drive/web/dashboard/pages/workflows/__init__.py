@@ -1,4 +1,4 @@
-"""The list of workflows. Start with `page`; `address` reads and writes what the address holds."""
+"""The list of workflows. Start with `page`; `address` reads and writes the filters."""
 
 from __future__ import annotations
 

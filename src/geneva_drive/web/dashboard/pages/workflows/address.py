@@ -1,4 +1,4 @@
-"""The filters of the list, in the address: everything that is shown can be linked to."""
+"""The filters of the list in its address, so that every view of it can be linked to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.states import Need, WorkflowState
 
 PATH = "/workflows"
-ALL = "all"  # the state of the tab that shows also what has ended
+ALL = "all"  # the state of the tab that includes ended workflows
 _CHOICES = {"state": [*map(str, WorkflowState), ALL], "needs": [str(one) for one in Need]}
 _WORDS = {
     "error_class": "error",
@@ -30,11 +30,11 @@ FILTERS = tuple(field.name for field in fields(SearchFilter))
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFilter:
-    """A filter of the address that was left out."""
+    """A filter of the address that cannot be read and is ignored."""
 
     given: str
     meant: str | None
-    address: str | None  # with what was meant
+    address: str | None  # with the value that was probably meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What an address asks for; its texts are those of the filters."""
+    """The filters of an address, as text."""
 
     given: Mapping[str, str]  # the filters that can be read, as they were written
     faults: tuple[IgnoredFilter, ...] = ()
@@ -64,7 +64,7 @@ class Address:
 
     @property
     def is_ongoing(self) -> bool:
-        """True on the tab of workflows that have not ended; a state or a need says more."""
+        """True on the tab of all ongoing workflows, without a filter for a state or a need."""
         return "state" not in self.given and "needs" not in self.given
 
     @property
@@ -79,7 +79,7 @@ class Address:
 
     @property
     def chips(self) -> list[Chip]:
-        """Return the filters that are set beside the tab and the text to find."""
+        """Return the filters that are set, except the tab and the search text."""
         shown = [name for name in self.given if name not in _BY_TAB and name != "q"]
         state = self.given.get("state")
         if state in ("ready", "performing", "paused"):
@@ -93,7 +93,7 @@ class Address:
 
 
 def read_address(given: Mapping[str, str]) -> Address:
-    """Return what the parameters of an address ask for; what cannot be read is left out."""
+    """Return the filters of an address; those that cannot be read are left out."""
     texts = {name: text for name, text in given.items() if name in FILTERS and text.strip()}
     kept: dict[str, str] = {}
     wrong: dict[str, str] = {}

@@ -38,7 +38,7 @@ _DOING = {"resume": "Resuming", "pause": "Pausing", "cancel": "Canceling"}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a bulk is for: workflows by their ids, or all that the filters select."""
+    """The workflows that were chosen: by their ids, or all that the filters select."""
 
     command: str
     ids: tuple[str, ...]
@@ -51,7 +51,7 @@ class Chosen:
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """What the form carries on, with the filters of the list."""
+        """The hidden fields of the form, with the filters of the list."""
         pairs = [("command", self.command), *self.address.given.items()]
         if self.is_all:
             return [*pairs, ("all", "yes")]
@@ -64,8 +64,8 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """How many, which, and what will happen."""
+class BulkQuestion:
+    """The question: how many workflows, which, and what will happen."""
 
     count: int
     running: int  # which run a step now
@@ -75,7 +75,7 @@ class Question:
 
 @router.get("/workflows/bulk")
 def ask(request: Request, drive: CurrentDrive) -> Response:
-    """Ask before anything happens; the address holds what was chosen."""
+    """Ask before the command is given; the address holds the chosen workflows."""
     params = request.query_params
     if not params:
         return command.redirect(request, "/workflows")
@@ -151,7 +151,7 @@ def _chosen(request: Request, name: str, ids: list[str], given: Mapping[str, str
     return Chosen(name, tuple(dict.fromkeys(ids)), read_address(given), is_all)
 
 
-def _question(drive: Drive, chosen: Chosen) -> Question:
+def _question(drive: Drive, chosen: Chosen) -> BulkQuestion:
     if chosen.is_all:
         where = chosen.where(drive)
         found = drive.bulk(chosen.command, where, dry_run=True)
@@ -159,22 +159,22 @@ def _question(drive: Drive, chosen: Chosen) -> Question:
         if chosen.command == "pause" and "state" not in where:
             only = {**where, "state": str(WorkflowState.PERFORMING)}
             running = drive.bulk(chosen.command, only, dry_run=True).count
-        return Question(found.count, running, 0, list(found.sample)[:3])
+        return BulkQuestion(found.count, running, 0, list(found.sample)[:3])
     workflows = _workflows(drive, chosen.ids)
     fitting = [one for one in workflows if may(chosen.command, one)]
     running = sum(one.state is WorkflowState.PERFORMING for one in fitting)
-    return Question(len(fitting), running, len(workflows) - len(fitting), fitting[:3])
+    return BulkQuestion(len(fitting), running, len(workflows) - len(fitting), fitting[:3])
 
 
 def may(name: str, workflow: WorkflowHandle[Any]) -> bool:
-    """True if a bulk command applies to a workflow as it stands."""
+    """True if a bulk command applies to a workflow in its current state."""
     is_held = workflow.needs is Need.OPERATOR
     if name == "resume":
         return is_held
     return workflow.is_ongoing and (name == "cancel" or not is_held)
 
 
-def _consequence(chosen: Chosen, question: Question) -> str:
+def _consequence(chosen: Chosen, question: BulkQuestion) -> str:
     match chosen.command:
         case "pause":
             kept = "Scheduled steps keep their times."

@@ -35,7 +35,7 @@ def csv_lines(drive: Drive, asked: Browsing) -> Iterator[str]:
 
 
 def cell(value: object) -> str:
-    """Return a cell that a spreadsheet takes as text, whatever it begins with."""
+    """Return a cell that a spreadsheet takes as text, even if it begins like a formula."""
     if value is None:
         return ""
     if isinstance(value, datetime):

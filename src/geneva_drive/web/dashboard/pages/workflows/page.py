@@ -1,4 +1,4 @@
-"""The list: which workflows these are, who acts next on each, how many match."""
+"""The list of workflows: who acts next on each, and how many match the filters."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Row:
 
     @property
     def hue(self) -> str | None:
-        """The hue of who acts next; a workflow that is held by hand needs no repair."""
+        """The hue of who acts next; a workflow that was paused by hand is not shown as failed."""
         return "held" if is_held_by_hand(self.workflow) else None
 
     @property
     def commands(self) -> str:
-        """The bulk commands that apply to it, for the script of the bar."""
+        """The bulk commands that apply to this workflow, for the script of the bulk bar."""
         return " ".join(name for name in BULK if may(name, self.workflow))
 
 
@@ -80,7 +80,7 @@ def show(request: Request, drive: CurrentDrive, older: _Key = None, newer: _Key 
 
 @router.get("/workflows.csv")
 def export(request: Request, drive: CurrentDrive) -> Response:
-    """Stream what the filters of the address select."""
+    """Stream the workflows that match the filters, as CSV."""
     address = read_address(request.query_params)
     headers = {
         "Content-Disposition": 'attachment; filename="workflows.csv"',
@@ -100,7 +100,7 @@ def _neighbours(address: Address, page: BrowsedPage) -> dict[str, str | None]:
 
 
 def _types(drive: Drive) -> list[str]:
-    """Return the types of workflows that there are, for the filter."""
+    """Return the existing types of workflows, for the filter."""
     store = drive.store
     found = (store.read(partial(store.workflow_search.types_in, state=state)) for state in _STORED)
     return sorted({one for types in found for one in types} - {""})
