@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from uuid import uuid4
 
 from geneva_drive.declarative.actions.registry import registered
 from geneva_drive.definition import registry
@@ -20,6 +19,10 @@ from geneva_drive.definition.dynamic.dynamic_workflow import signature_of
 from geneva_drive.engine.commit.next_claim import NextClaim
 from geneva_drive.settings import OWN_QUEUE
 from geneva_drive.storage.store import Store
+
+_RANDOM_BYTES = 6
+_LONGEST_NAME = 51  # with the random part, an id fits its column of 64 characters
+_SHOWN = 8
 
 
 class Tokens:
@@ -61,23 +64,33 @@ def new_token() -> str:
     return os.urandom(16).hex()
 
 
-def _new_id() -> str:
-    return uuid4().hex
-
-
 def process_name() -> str:
     return f"{platform.node()}:{os.getpid()}"
+
+
+def _new_id(name: str) -> str:
+    """Return a new id that begins with the name: history shows it when the worker is long gone."""
+    return f"{name[:_LONGEST_NAME]}-{os.urandom(_RANDOM_BYTES).hex()}"
+
+
+def name_in(worker_id: str) -> str:
+    """Return the name with which an id begins; of a foreign id, its first characters."""
+    return worker_id.rpartition("-")[0] or worker_id[:_SHOWN]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """What identifies one worker; each has a new id, so that none inherits an old claim."""
 
-    id: str = field(default_factory=_new_id)
     name: str = field(default_factory=process_name)
+    id: str = ""  # made from the name, unless given
     queues: frozenset[str] | None = None  # None: all queues
     caps: Mapping[str, int] = field(default_factory=dict)  # queue -> how many may run here
     tokens: Tokens = field(default_factory=Tokens)
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", _new_id(self.name))
 
     def register(self, store: Store, lease: timedelta) -> None:
         """Insert the worker's row, which keeps other workers from recovering what it runs."""

@@ -73,3 +73,11 @@ def test_text_that_is_no_traceback_stays_as_it_is() -> None:
     assert split_traceback("<script>alert(1)</script>\n\n") == [
         Remark(text="<script>alert(1)</script>")
     ]
+
+
+def test_the_workflows_of_the_demo_stand_for_those_of_a_user() -> None:
+    path = "/venv/lib/python3.12/site-packages/geneva_drive/cli/demo/showroom/workflows.py"
+
+    [frame] = split_traceback(f'  File "{path}", line 7, in charge\n    pay()')
+
+    assert frame == Frame(path=path, line=7, function="charge", code="pay()")

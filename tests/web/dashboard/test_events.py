@@ -51,9 +51,9 @@ def test_the_list_says_who_heard_what(viewer: Browser, sqlite_drive: gd.Drive) -
 
     page = viewer.get("/events").text
 
-    assert "1 of these 2 was heard by nobody." in words_of(page)
+    assert "1 of these 2 reached no workflow." in words_of(page)
     heard = [row[4].replace("\N{NO-BREAK SPACE}", " ") for row in rows_of(page)]
-    assert heard == ["by nobody", "1 continued"]
+    assert heard == ["by no workflow", "1 continued"]
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     assert len(rows_of(viewer.get("/events?type=stock.low").text)) == 1

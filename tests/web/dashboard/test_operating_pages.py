@@ -57,8 +57,8 @@ def test_workers_says_who_is_heard_and_what_nobody_serves(
     page = viewer.get("/workers").text
     words = words_of(page)
 
-    assert "1 worker is heard. 1 execution is due and served by nobody." in words
-    assert "Served by nobody" in words
+    assert "1 worker is heard. 1 execution is due and served by no worker." in words
+    assert "Served by no worker" in words
     assert "DashboardOrder default 1" in words
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page

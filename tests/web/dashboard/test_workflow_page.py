@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy import text
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
+from geneva_drive.worker.identity import process_name
 from tests.declarative.documents import allow, block, check, written
 from tests.web.dashboard.reading import words_of
 from tests.web.dashboard.signing_in import Browser, signed_in
@@ -250,7 +252,9 @@ class Fork(gd.Workflow):
     def right(self) -> None: ...
 
 
-def test_stored_values_and_outcomes_read_as_words(opened: Open, sqlite_drive: gd.Drive) -> None:
+def test_stored_values_read_as_words_and_outcomes_as_they_are_stored(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
     prices = {"price": Decimal("12.50"), "parts": [{"net": Decimal("10.5")}]}
     workflow = Fork.using(sqlite_drive).create(context=prices)
     drain(sqlite_drive)
@@ -259,8 +263,7 @@ def test_stored_values_and_outcomes_read_as_words(opened: Open, sqlite_drive: gd
 
     assert "price 12.50 parts 1 item" in page
     assert '"net": "10.5"' in page
-    assert "paused by exception" in page
-    assert "_by_" not in page
+    assert "paused_by_exception" in page
     # The way that was not chosen is no node that was reached.
     assert "2 of 3 nodes reached" in page
 
@@ -299,4 +302,30 @@ def test_the_attempts_at_a_condition_tell_whether_it_held(app: Any, sqlite_drive
 
     page = signed_in(app, sqlite_drive, "viewer").get(f"/workflows/{workflow.id}?node=big").text
 
-    assert '<span class="outcome">success: false</span>' in page
+    assert '<span class="outcome"><code>success</code>: false</span>' in page
+
+
+class Impatient(gd.Workflow):
+    type_name = "page.Impatient"
+
+    @gd.step(retry=gd.Retry(max=1, backoff=0, matching=ConnectionError))
+    def call(self) -> None:
+        raise ConnectionError(f"No answer to request {self.id}")
+
+
+def test_a_failure_names_its_policy_its_worker_and_how_many_others_are_alike(
+    opened: Open, sqlite_drive: gd.Drive
+) -> None:
+    first, _ = (Impatient.using(sqlite_drive).create() for _ in range(2))
+    drain(sqlite_drive)
+
+    page = opened("viewer").get(f"/workflows/{first.id}").text
+
+    words = words_of(page).replace("\N{NO-BREAK SPACE}", " ")
+    assert "2 attempts, reattempts on ConnectionError once, then pauses" in words
+    assert f"on {process_name()} (inline)" in words
+    assert "1 other workflow failed the same way. See the group" in words
+    assert "dashboard/test_workflow_page.py , line" in words
+    link = re.search(r'href="(/failures\?open=[^"#]*)#', page)
+    assert link is not None
+    assert "Latest of 2" in words_of(opened("viewer").get(link[1]).text)

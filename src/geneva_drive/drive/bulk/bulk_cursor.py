@@ -19,6 +19,7 @@ class BulkCursor:
     after: str | None = None  # the id of the last workflow
     applied: int = 0
     passed_over: int = 0
+    first_ids: tuple[str, ...] = ()  # the workflows that were tried before the rest
     failed_again: int = 0
     failed_ids: tuple[str, ...] = ()  # the first ones that failed again
     reasons: Mapping[str, int] = field(default_factory=dict)  # why workflows were passed over
@@ -32,10 +33,12 @@ class BulkCursor:
         if cursor is None:
             return cls()
         watched = {key: tuple(nodes) for key, nodes in cursor["watched"].items()}
-        return cls(**{**cursor, "failed_ids": tuple(cursor["failed_ids"]), "watched": watched})
+        ids = {name: tuple(cursor.get(name, ())) for name in ("first_ids", "failed_ids")}
+        return cls(**{**cursor, **ids, "watched": watched})
 
     def dump(self) -> dict[str, Any]:
         given = asdict(self)
+        given["first_ids"] = list(self.first_ids)
         given["failed_ids"] = list(self.failed_ids)
         given["watched"] = {key: list(nodes) for key, nodes in self.watched.items()}
         return given
@@ -60,6 +63,9 @@ class BulkCursor:
             reasons=reasons,
         )
 
+    def add_first(self, ids: Iterable[str]) -> BulkCursor:
+        return replace(self, first_ids=(*self.first_ids, *ids)[:_MOST_IDS])
+
     def add_failed(self, ids: Iterable[str]) -> BulkCursor:
         failed = list(ids)
         return replace(
@@ -81,6 +87,7 @@ class BulkCursor:
             "done": self.done,
             "applied": self.applied,
             "passed_over": self.passed_over,
+            "first_ids": list(self.first_ids),
             "failed_again": self.failed_again,
             "failed_ids": list(self.failed_ids),
             "reasons": dict(self.reasons),

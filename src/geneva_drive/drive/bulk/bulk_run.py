@@ -76,6 +76,8 @@ class _Bulk:
             refusals=outcome.refusals,
             gone=outcome.gone,
         )
+        if self._is_trying:
+            counts = counts.add_first(str(one.workflow.id) for one in outcome.applied)
         if is_round:
             counts = replace(counts, watched=_watched(outcome), round=counts.round + 1, looks=0)
         if _is_milestone(self._counts.applied, counts.applied):
@@ -87,13 +89,18 @@ class _Bulk:
     def _next_size(self) -> tuple[int, bool]:
         """Return the size of the next portion, and whether to wait for its outcome."""
         plan, counts = self._plan, self._counts
-        if plan.first is not None and counts.applied < plan.first:
+        if plan.first is not None and self._is_trying:
             return min(plan.first - counts.applied, _LARGEST_ROUND), True
         if plan.stop_after is None:
             return _PORTION, False
         # Each round is twice as large as the one before: a fault that all workflows share stops the
         # bulk early.
         return min(plan.stop_after * 2 ** min(counts.round, 20), _LARGEST_ROUND), True
+
+    @property
+    def _is_trying(self) -> bool:
+        """True until the workflows are set going that are tried before the rest."""
+        return self._plan.first is not None and self._counts.applied < self._plan.first
 
     def _check_watched(self) -> None:
         """Count the workflows that failed again; suspend the step while some are still running."""

@@ -28,6 +28,7 @@ class BulkProgress:
     done: int  # workflows that it has passed so far
     applied: int
     passed_over: int  # had left the state, or refused the command; see `reasons`
+    first_ids: tuple[str, ...]  # those that were tried before the rest, if any were
     failed_again: int  # among those whose outcome it waited for
     failed_ids: tuple[str, ...]  # the first of them
     reasons: Mapping[str, int]  # why workflows refused the command
@@ -54,6 +55,7 @@ def bulk_progress(drive: Drive, record: WorkflowRecord) -> BulkProgress:
         done=given["done"],
         applied=given["applied"],
         passed_over=given["passed_over"],
+        first_ids=tuple(given.get("first_ids", ())),
         failed_again=given["failed_again"],
         failed_ids=tuple(given["failed_ids"]),
         reasons=given["reasons"],

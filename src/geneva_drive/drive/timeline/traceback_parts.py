@@ -12,6 +12,7 @@ _STANDARD = re.compile(
     r"[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|^<frozen|[/\\]Python\d+[/\\]Lib[/\\]"
 )
 _OWN = re.compile(r"[/\\]geneva_drive[/\\]")
+_DEMO = re.compile(r"[/\\]geneva_drive[/\\]cli[/\\]demo[/\\]")
 _CARETS = re.compile(r"^[\s~^]+$")
 _REPEATED = re.compile(r"^\s*\[Previous line repeated (?P<times>\d+) more times?\]$")
 
@@ -110,6 +111,8 @@ def _read(text: str) -> Iterator[tuple[Frame | Remark, str | None]]:
 
 def _library_of(path: str) -> str | None:
     """Return the library of a file; None for the user's own code."""
+    if _DEMO.search(path):
+        return None  # its workflows stand for those of a user
     package = _PACKAGE.search(path)
     if package is not None:
         return package["name"].removesuffix(".py")

@@ -116,7 +116,11 @@ def body_with_children(workflow: WorkflowHandle[Any]) -> dict[str, Any]:
 
 def bulk_body(bulk: BulkProgress) -> dict[str, Any]:
     """Return the order of a bulk, and its counts."""
-    return {**asdict(bulk), "failed_ids": list(bulk.failed_ids)}
+    return {
+        **asdict(bulk),
+        "first_ids": list(bulk.first_ids),
+        "failed_ids": list(bulk.failed_ids),
+    }
 
 
 def step_body(execution: StepExecution) -> dict[str, Any]:

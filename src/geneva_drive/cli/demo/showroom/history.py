@@ -10,6 +10,7 @@ from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.cli.demo.showroom import workflows as shop
+from geneva_drive.cli.demo.showroom.counters import add_counters
 from geneva_drive.clock import ShiftedClock, SystemClock
 from geneva_drive.testing import drain
 
@@ -37,37 +38,43 @@ class History:
     def __init__(self, drive: gd.Drive) -> None:
         self._drive = drive
         self._clock = ShiftedClock(SystemClock(), -_WEEK)
-        self._left = _WEEK
         self._number = 1000
 
     def make(self) -> None:
         with _as_history(self._drive, self._clock):
             self._quiet_week()
             self._day()
+            self._refunds()
             self._outage()
             self._until_now()
+        add_counters(self._drive)
         self._today()
 
     def _quiet_week(self) -> None:
-        for number in range(12):
-            self._orders(2)
-            self._create(shop.ChooseDepot, "Postcode", f"99{number}")
+        for number in range(10):
+            self._orders(1)
+            if number % 4 == 0:
+                self._create(shop.ChooseDepot, "Postcode", f"99{number}")
             self._pass(timedelta(hours=12))
         self._held = self._create(shop.PriceSync, "Reseller", "Fjord Interiors", "schedule")
-        for number in range(40):
-            self._create(shop.Signup, "Customer", f"customer-{number}@example.org")
         self._pass(timedelta(0))
         self._held.pause(reason="the reseller asked us to wait", actor="Jonas Berg")
 
     def _day(self) -> None:
+        self._pass_until(timedelta(hours=20))
         damaged = ["006", "013"]
         self._create(
             shop.PriceImport, "Supplier", "Norrland", "schedule", context={"damaged": damaged}
         )
-        for number in range(9):
-            self._orders(2 + number % 3)
+        for number in range(6):
+            self._orders(2)
             self._create(shop.Invoice, "Order", f"84-{700 + number}")
-            self._pass(timedelta(hours=2))
+            for customer in range(6):
+                hero_id = f"customer-{number}{customer}@example.org"
+                self._create(shop.Signup, "Customer", hero_id, "web-checkout")
+            if number % 2:
+                self._create(shop.ChooseDepot, "Postcode", f"17{number}")
+            self._pass(timedelta(hours=2, minutes=40))
         # Paid, but the bank left out a digit: nothing waits for this key.
         self._publish("payment.received", "84-70", order="84-70", cents=12_900)
         self._research()
@@ -82,29 +89,51 @@ class History:
         self._pass(timedelta(0))
         shop.provider_is_away.clear()
 
-    def _outage(self) -> None:
-        self._pass(self._left - timedelta(minutes=55))
-        self._orders(4)
-        self._pass(timedelta(minutes=10))
-        shop.provider_is_away.set()
-        for count in (3, 3, 4, 4, 5, 5, 0, 0, 0):  # at the end, only the last attempts
-            self._orders(count)
-            self._pass(timedelta(minutes=3))
-        shop.provider_is_away.clear()
-
-    def _until_now(self) -> None:
+    def _refunds(self) -> None:
+        self._pass_until(timedelta(hours=2, minutes=8))
         reasons = ("The frame arrived cracked, two photos attached", "Ordered twice by mistake")
         for number, reason in enumerate(reasons):
             context = shop.RefundContext(_CUSTOMERS[number], Decimal(1240 * (number + 1)), reason)
             self._create(shop.Refund, "Order", f"84-10{number:02}", "Elin Holm", context=context)
+            self._pass(timedelta(minutes=32))
+        votes = (("Jonas Berg", "Photos are clear."), ("Elsa Moe", "I called the customer."))
+        requests = self._drive.approvals.pending("sales_manager")
+        for request, (person, comment) in zip(requests, votes, strict=True):
+            request.approve(by=person, comment=comment, data=request.initial)
+
+    def _outage(self) -> None:
+        """Follow an order through many hands until the payment provider goes away."""
+        self._pass_until(timedelta(minutes=58))
+        for _ in range(6):
+            self._orders(1)
+            self._pass(timedelta(minutes=1, seconds=30))
+        order = self._order(on_credit=True)
+        order.pause(reason="the address looks wrong", actor="Jonas Berg")
+        self._pass(timedelta(minutes=6))
+        order.resume(reason="address confirmed by phone", actor="Jonas Berg")
+        self._pass(timedelta(minutes=4))
         self._order(on_credit=True)
-        self._pass(self._left - timedelta(minutes=4))
-        self._orders(3)
+        self._pass_until(timedelta(minutes=26))
+        shop.provider_is_away.set()
+        [request] = [one for one in self._drive.approvals.pending() if one.workflow_id == order.id]
+        request.approve(by="Ingrid Dahl", comment="Known customer, fine.")
+        while self._left > timedelta(seconds=20):
+            # The last orders are old enough for all their attempts.
+            self._orders(2 if self._left > timedelta(minutes=6) else 0)
+            self._pass(timedelta(seconds=25))
+        shop.provider_is_away.clear()
+
+    def _until_now(self) -> None:
+        self._pass_until(timedelta(0))
+        late = timedelta(minutes=4)
+        self._clock.advance(-late)
         for number in range(3):
             self._create(LegacyShipment, "Order", f"79-{number}")
+        self._clock.advance(late)
 
     def _today(self) -> None:
         """Start what the workers of the shop do while its dashboard is open."""
+        self._orders(3)
         self._create(shop.PriceImport, "Supplier", "Bergen Lighting", "schedule", context={})
         self._create(shop.Newsletter, "Issue", "Winter 2026", "Jonas Berg")
 
@@ -112,17 +141,19 @@ class History:
         for _ in range(count):
             self._order()
 
-    def _order(self, *, on_credit: bool = False) -> None:
+    def _order(self, *, on_credit: bool = False) -> Any:
         self._number += 1
         number = self._number
         context = shop.OrderContext(
             customer=_CUSTOMERS[number % len(_CUSTOMERS)],
             total=Decimal(number % 90 * 35 + 49),
-            lines=list(_LINES[: number % len(_LINES)]),
+            lines=list(_LINES[: 1 + number % len(_LINES)]),
             is_gift=number % 7 == 0,
             on_credit=on_credit,
         )
-        self._create(shop.CustomerOrder, "Order", f"84-{number}", "web-checkout", context=context)
+        return self._create(
+            shop.CustomerOrder, "Order", f"84-{number}", "web-checkout", context=context
+        )
 
     def _create(
         self,
@@ -138,23 +169,34 @@ class History:
     def _publish(self, type: str, key: str, **payload: Any) -> None:
         self._drive.publish(type, payload, key=key, source="bank")
 
+    @property
+    def _left(self) -> timedelta:
+        """How far the history is from now; its steps take time, too."""
+        return SystemClock().now() - self._clock.now()
+
+    def _pass_until(self, left: timedelta) -> None:
+        self._pass(max(self._left - left, timedelta(0)))
+
     def _pass(self, span: timedelta) -> None:
         """Run what is due, pack what waits for the depot, and let time pass."""
         drain(self._drive)
-        for shipment in shop.Shipment.using(self._drive).paused():
-            self._drive.publish("depot.packed", {"by": "depot 3"}, key=shipment.hero_id)
-        drain(self._drive)
+        packed = shop.Shipment.using(self._drive).paused().all()
+        for shipment in packed:
+            self._drive.publish(
+                "depot.packed", {"by": "depot 3"}, key=shipment.hero_id, source="depot 3"
+            )
+        if packed:
+            drain(self._drive)
         self._clock.advance(span)
-        self._left -= span
 
 
 @contextmanager
 def _as_history(drive: gd.Drive, clock: ShiftedClock) -> Iterator[None]:
-    now = drive.clock
+    now, wait = drive.clock, shop.pace.wait
     drive.clock = clock
-    shop.is_history.set()
+    shop.pace.wait = clock.advance
     try:
         yield
     finally:
         drive.clock = now
-        shop.is_history.clear()
+        shop.pace.wait = wait

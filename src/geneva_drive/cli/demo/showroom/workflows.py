@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import geneva_drive as gd
 
 # A service that the shop depends on. It fails in a part of the shop's history.
 provider_is_away = threading.Event()
-# While the history is made, steps take no time; when the shop is served, they do.
-is_history = threading.Event()
 
-CARD = "The card it was paid with"
+PayBackTo = Literal["The card it was paid with", "An account of the customer"]
+
+
+COMMA = (
+    "could not convert '12,40' to a number; resume with the data "
+    '{"decimal": ","} if the supplier writes a comma'
+)
+
+
+class Pace:
+    """How steps take their time: while the history of a week is made, only its clock moves."""
+
+    def __init__(self) -> None:
+        self.wait: Callable[[float], object] = time.sleep
+
+
+pace = Pace()
 
 
 def work(seconds: float) -> None:
     """Take a while, as a call of another service does."""
-    if not is_history.is_set():
-        time.sleep(seconds)
+    pace.wait(seconds)
 
 
 @dataclass
@@ -44,7 +58,16 @@ class RefundContext:
 @dataclass
 class RefundForm:
     amount: Decimal
-    pay_back_to: str = CARD
+    pay_back_to: PayBackTo = "The card it was paid with"
+
+
+def pay(request: str) -> None:
+    """Call the payment provider."""
+    if not provider_is_away.is_set():
+        work(1)
+        return
+    work(10)
+    raise ConnectionError(f"No answer from the payment provider within 10 s (request {request})")
 
 
 class Shipment(gd.Workflow):
@@ -92,14 +115,13 @@ class CustomerOrder(gd.Workflow[Any, OrderContext]):
         work(1)
         return item
 
-    @gd.task(depends_on=credit, retry=gd.Retry(max=3))
+    @gd.task(
+        depends_on=credit,
+        retry=gd.Retry(max=3, backoff=gd.exponential(30), matching=ConnectionError),
+    )
     def charge(self) -> None:
         """Charge the card."""
-        work(1)
-        if provider_is_away.is_set():
-            raise ConnectionError(
-                f"No answer from the payment provider within 10 s (request 7f{self.id}c)"
-            )
+        pay(f"7f{self.id}c")
 
     ship = gd.child(
         Shipment,
@@ -129,11 +151,14 @@ class Refund(gd.Workflow[Any, RefundContext]):
 
     @gd.approval(
         role="sales_manager",
+        quorum=2,
+        deny_self=True,
         ask="Refund €{context.amount:,} to {context.customer}?",
         show=lambda self: {
             "Order": self.hero_id,
             "Paid": f"€{self.context.amount:,}, by card",
             "Reason given": self.context.reason,
+            "Earlier refunds": "1 in 4 years, €38.00",
         },
         form=RefundForm,
         initial=lambda self: {"amount": self.context.amount},
@@ -211,12 +236,9 @@ class PriceImport(gd.Workflow):
     def import_rows(self, batch: gd.Batch) -> int | gd.CheckpointYield:
         """Import a part of the rows."""
         if batch.id in self.context.get("damaged", ()) and "decimal" not in self.context:
-            raise ValueError(
-                "could not convert '12,40' to a number; resume with the data "
-                '{"decimal": ","} if the supplier writes a comma'
-            )
+            raise ValueError(COMMA)
         end = min(batch.position + batch.checkpoint_interval, batch.end)
-        work(1)
+        work(3)
         total: int = (batch.accumulated_results or 0) + end - batch.position
         if end < batch.end:
             return batch.checkpoint_yield(end, end - batch.start, total)

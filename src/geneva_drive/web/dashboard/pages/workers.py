@@ -88,7 +88,7 @@ class WorkersPage:
         rest = []
         if nobody:
             noun = "execution is" if nobody == 1 else "executions are"
-            rest.append(f"{nobody:,} {noun} due and served by nobody.")
+            rest.append(f"{nobody:,} {noun} due and served by no worker.")
         if late:
             worst = max(one.late for one in late if one.late is not None)
             noun = "queue is" if len(late) == 1 else "queues are"

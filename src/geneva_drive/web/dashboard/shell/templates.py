@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from geneva_drive.web.dashboard.shell import state_symbols, static_files, words
+from geneva_drive.worker.identity import name_in
 
 _CODE = re.compile(r"`([^`]+)`")
 # The quoted parts of the sentences of `why()`: names of steps, commands, and moments in UTC.
@@ -24,6 +25,7 @@ _MOMENTS = {
     "auto": words.moment,
     "clock": words.clock,
     "day": words.day_and_clock,
+    "near": words.near_clock,
     "exact": words.exact_clock,
     "weekday": words.weekday,
     "hour": words.hour,
@@ -85,7 +87,8 @@ def _why(text: str) -> Markup:
             parts.append(Markup("<code>{}</code>").format(name))
         else:
             at = datetime.fromisoformat(stamp.removesuffix(" UTC")).replace(tzinfo=UTC)
-            parts.append(_moment(at, "clock"))
+            is_deadline = bare[: found.start()].endswith("until ")
+            parts.append(_moment(at, "near" if is_deadline else "clock"))
         place = found.end()
     return Markup("").join([*parts, bare[place:]])
 
@@ -113,9 +116,11 @@ def _environment() -> Environment:
         why=_why,
         cut=words.cut,
         initials=words.initials,
+        short_path=words.short_path,
         state_glyph=state_symbols.state_glyph,
         state_hue=state_symbols.state_hue,
         need_hue=state_symbols.need_hue,
+        worker_name=name_in,
     )
     made.globals.update(url=_url, static=_static, once=_once)
     return made

@@ -98,6 +98,11 @@ def day_and_clock(at: datetime, now: datetime) -> str:
     return date_and_clock(at, now)
 
 
+def near_clock(at: datetime, now: datetime) -> str:
+    """Return 14:33 of today, tomorrow 14:33, or 16 Nov 14:33: what follows "until"."""
+    return day_and_clock(at, now).removeprefix("today ")
+
+
 def hour(at: datetime, now: datetime) -> str:  # noqa: ARG001 - like the others
     """Return 14:33 without the day, for an axis."""
     return f"{at.astimezone(UTC):%H:%M}"
@@ -126,6 +131,11 @@ def state_word(state: str) -> str:
 def cut(text: str, longest: int) -> str:
     """Return a text, cut with an ellipsis if it is too long."""
     return text if len(text) <= longest else text[: longest - 1].rstrip() + ELLIPSIS
+
+
+def short_path(path: str) -> str:
+    """Return a file with the folder it is in: shop/orders.py."""
+    return "/".join(re.split(r"[/\\]", path)[-2:])
 
 
 def initials(name: str) -> str:

@@ -33,6 +33,7 @@ export function words(at, form, present = now()) {
   if (form === "hour") return `${two(at.getHours())}:${two(at.getMinutes())}`;
   if (form === "exact") return `${clock(at, present)}:${two(at.getSeconds())}`;
   if (form === "day") return day(at, present);
+  if (form === "near") return day(at, present).replace("today ", "");
   const ago = (present - at) / 1000;
   if (form === "auto" && ago >= 0 && ago < 60) return `${Math.floor(ago)}${NO_BREAK}s ago`;
   if (form === "auto" && ago >= 0 && ago < 3600) return `${Math.floor(ago / 60)}${NO_BREAK}min ago`;

@@ -88,6 +88,11 @@ class OpenGroup:
     latest: list[tuple[FailureDetail, str]]  # with the hero
 
 
+def recent_groups(drive: Drive, last: str = _USUAL) -> list[FailureGroup]:
+    """Return the groups of a span of time; all viewers share them."""
+    return _GROUPS.get(drive, lambda: drive.failures(since=last), last)
+
+
 @router.get("/failures")
 def show(request: Request, drive: CurrentDrive) -> Response:
     params = request.query_params
@@ -99,7 +104,7 @@ def shown(
     request: Request, drive: Drive, wanted: FailureFilter, key: str, confirm: str | None
 ) -> Response:
     now = drive.clock.now()
-    found = _GROUPS.get(drive, lambda: drive.failures(since=wanted.last), wanted.last)
+    found = recent_groups(drive, wanted.last)
     span = SPANS[wanted.last][1]
     views = [view_of(one, now, span) for one in found if wanted.matches(one)]
     opened = opened_view(views, key)

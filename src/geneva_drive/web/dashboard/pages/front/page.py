@@ -152,7 +152,7 @@ def _moving(found: Overview) -> list[LeadPart]:
 
 
 def _unnoticed(drive: Drive, permissions: Collection[str]) -> list[LeadPart]:
-    """Return what no row of the page shows: paused schedules, and events that nobody heard."""
+    """Return what stands still without a workflow: paused schedules, unheard events."""
     paused, unheard = _UNNOTICED.get(drive, lambda: (_paused(drive), _unheard(drive)))
     parts = []
     if paused and "schedule:read" in permissions:
@@ -160,8 +160,8 @@ def _unnoticed(drive: Drive, permissions: Collection[str]) -> list[LeadPart]:
         parts += [LeadPart(words, href="/schedules"), LeadPart(". ")]
     if unheard and "event:read" in permissions:
         more = "At least " if unheard == _MOST_UNHEARD else ""
-        words = f"{more}{plural(unheard, 'event was', 'events were')} heard by nobody"
-        parts += [LeadPart(words, href="/events"), LeadPart(" in the last 24 hours.")]
+        words = f"{more}{plural(unheard, 'recent event')} reached no workflow"
+        parts += [LeadPart(words, href="/events"), LeadPart(".")]
     return parts
 
 

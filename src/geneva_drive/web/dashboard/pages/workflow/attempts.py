@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from geneva_drive.display import short_name
@@ -18,6 +18,7 @@ from geneva_drive.drive.timeline.traceback_parts import (
 from geneva_drive.states import StepState, is_done
 from geneva_drive.storage.schema.records import Key
 from geneva_drive.web.dashboard.shell.words import duration, number, plural
+from geneva_drive.worker.identity import name_in
 
 MOST_ATTEMPTS = 50
 _LONG_WAIT = timedelta(seconds=1)
@@ -25,10 +26,11 @@ _LONG_WAIT = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A part of a traceback: lines of text, perhaps folded behind a summary."""
+    """A part of a traceback: a call, some that are folded behind words, or a line of text."""
 
     text: str
     words: str | None = None
+    frame: Frame | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,12 @@ class NodeAttempts:
     words: str
     child_id: Key | None
     approval_id: Key | None
+
+    def with_words(self, more: str) -> NodeAttempts:
+        """Return the same with further words behind its own, if it failed at all."""
+        if not more or not any(one.error_class for one in self.attempts):
+            return self
+        return replace(self, words=", ".join(filter(None, (self.words, more))))
 
 
 def read_attempts(
@@ -118,7 +126,7 @@ def _view(
 
 
 def _ran(one: StepExecution, now: datetime, names: Mapping[str, str]) -> str:
-    on = f" on {names.get(one.worker_id, one.worker_id[:8])}" if one.worker_id else ""
+    on = f" on {names.get(one.worker_id, name_in(one.worker_id))}" if one.worker_id else ""
     if one.state is StepState.IN_PROGRESS and one.started_at:
         return f"runs for {duration(now - one.started_at)}{on}"
     if one.started_at and one.finished_at:
@@ -152,7 +160,9 @@ def _summary(found: Sequence[StepExecution]) -> str:
 def _shown(part: TracebackPart) -> ShownPart:
     if isinstance(part, FoldedFrames):
         return ShownPart("\n".join(map(_frame, part.frames)), part.words)
-    return ShownPart(_frame(part) if isinstance(part, Frame) else part.text)
+    if isinstance(part, Frame):
+        return ShownPart(_frame(part), frame=part)
+    return ShownPart(part.text)
 
 
 def _frame(frame: Frame) -> str:

@@ -13,9 +13,12 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.step_execution import StepExecution
 from geneva_drive.states import ExpansionKind, StepState
 from geneva_drive.web.dashboard.shell.words import number, plural
+from geneva_drive.worker.identity import name_in
 
 MOST_WORKERS = 20
 _WHOLE = 100.0
+_QUIET = (StepState.COMPLETED, StepState.PENDING)
+_FEW = 8  # workers, which need no fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,24 @@ class BatchView:
     percent: int
     workers: tuple[WorkerBar, ...]
     left_out: int
+
+    @property
+    def telling(self) -> tuple[WorkerBar, ...]:
+        """The workers that failed, run or come next; all of them if they are few."""
+        return tuple(one for one in self.workers if one not in self.rest)
+
+    @property
+    def rest(self) -> tuple[WorkerBar, ...]:
+        """The workers that are done or have not begun, folded behind their counts."""
+        found = tuple(one for one in self.workers if one.state in _QUIET)
+        return () if len(self.workers) <= _FEW or len(found) == len(self.workers) else found
+
+    @property
+    def rest_words(self) -> str:
+        done = sum(one.state is StepState.COMPLETED for one in self.rest)
+        begun = len(self.rest) - done
+        counts = ((done, "completed"), (begun, "not begun"))
+        return ", ".join(f"{number(count)} {words}" for count, words in counts if count)
 
     @property
     def is_telling(self) -> bool:
@@ -118,9 +139,17 @@ def _bar(one: StepExecution) -> WorkerBar:
         id=one.node_id,
         state=one.state,
         share=share,
-        items_done=one.completed_iterations,
+        items_done=_items_done(one),
         rate=progress.rate if progress and is_running else None,
         left=progress.remaining if progress and is_running else None,
-        runs_on=one.worker_id[:8] if one.worker_id and is_running else None,
+        runs_on=name_in(one.worker_id) if one.worker_id and is_running else None,
         error=f"{one.error_class}: {one.error_message}" if one.error_class else None,
     )
+
+
+def _items_done(one: StepExecution) -> int:
+    """Return how many items a worker has done; its last ones are no checkpoint of their own."""
+    progress = one.progress
+    if one.state is StepState.COMPLETED and progress is not None and progress.total is not None:
+        return max(progress.total, one.completed_iterations)
+    return one.completed_iterations

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from geneva_drive.definition.workflow import definition_of
 from geneva_drive.drive.bulk.progress import BulkProgress
 from geneva_drive.drive.handle.handle import WorkflowHandle
-from geneva_drive.web.dashboard.shell.words import cut, number, plural
+from geneva_drive.web.dashboard.shell.words import cut, number, plural, state_word
 
 _LONGEST = 120
 _DONE = {
@@ -39,6 +40,13 @@ def facts_of(workflow: WorkflowHandle[Any]) -> tuple[Fact, ...]:
     return (*hero, *(fact(name, value) for name, value in context.items()))
 
 
+def type_of(workflow: WorkflowHandle[Any]) -> str | None:
+    """Return the name of the context's class, if it has one that this process knows."""
+    workflow_class = workflow.workflow_class
+    kind = None if workflow_class is None else definition_of(workflow_class).context_type
+    return None if kind is None else kind.name
+
+
 def result_of(workflow: WorkflowHandle[Any]) -> Fact | None:
     stored = workflow.stored_result
     if stored is None:
@@ -51,12 +59,40 @@ def bulk_words(bulk: BulkProgress) -> str:
     """Return the progress of a bulk in sentences."""
     done = f"{_DONE[bulk.command]} {number(bulk.applied)} of {plural(bulk.total, 'workflow')}."
     parts = [done]
-    if bulk.first is not None and bulk.applied > bulk.first and not bulk.failed_again:
-        tried = "The first was" if bulk.first == 1 else f"The first {bulk.first} were"
-        parts.append(f"{tried} tried alone, and did not fail again.")
     if bulk.passed_over:
         parts.append(f"{number(bulk.passed_over)} had left the state, or refused it.")
     return " ".join([*parts, bulk.stopped or ""]).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class TriedFirst:
+    """A workflow that a bulk tried before the rest, and how that went."""
+
+    id: str
+    words: str
+
+
+def heading_of(workflow: WorkflowHandle[Any]) -> str:
+    """Return what the page is called: after the hero, or after what a bulk was asked to do."""
+    if workflow.hero_type:
+        return f"{workflow.hero_type} {workflow.hero_id}"
+    bulk = workflow.bulk
+    if bulk is not None:
+        return f"{state_word(bulk.command).capitalize()} {plural(bulk.total, 'workflow')}"
+    return f"{workflow.type or workflow.template or 'Dynamic workflow'} {workflow.id}"
+
+
+def tried_first(workflow: WorkflowHandle[Any]) -> tuple[TriedFirst, ...]:
+    """Return the workflows that a bulk tried before the rest; none of any other workflow."""
+    bulk = workflow.bulk
+    if bulk is None:
+        return ()
+    is_waiting = workflow.is_ongoing and bulk.applied <= len(bulk.first_ids)
+    passed = "has not come so far yet" if is_waiting else "passed its step"
+    return tuple(
+        TriedFirst(one, "failed again" if one in bulk.failed_ids else passed)
+        for one in bulk.first_ids
+    )
 
 
 def fact(name: str, value: Any) -> Fact:

@@ -95,6 +95,7 @@ class GraphDrawing:
     edges: tuple[DrawnEdge, ...]
     counts: tuple[tuple[StepState, int], ...]
     reached: int
+    pending: int
     total: int
     is_too_large: bool = False
 
@@ -113,6 +114,7 @@ def draw(view: GraphView, selected: str | None, now: datetime) -> GraphDrawing:
         edges=tuple(_edges(picture, layout)) if layout else (),
         counts=tuple(done_first(counts)),
         reached=total - counts[StepState.PENDING] - _passed_by(view),
+        pending=counts[StepState.PENDING],
         total=total,
         is_too_large=is_too_large,
     )

@@ -13,7 +13,9 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.states import Need, Outcome, WorkflowState
 from geneva_drive.web.dashboard.pages.workflow.attempts import NodeAttempts
+from geneva_drive.web.dashboard.pages.workflow.batch import BatchView
 from geneva_drive.web.dashboard.shell.status_line import is_held_by_hand
+from geneva_drive.web.dashboard.shell.words import number, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ def headline_of(
     why: str,
     *,
     failure: NodeAttempts | None,
+    batches: Sequence[BatchView],
     possible: Sequence[Consequence],
     reader: str,
 ) -> Headline:
@@ -43,8 +46,17 @@ def headline_of(
     if is_held_by_hand(workflow):
         return Headline(f"{since}{_by_hand(workflow)} It goes on when an operator resumes it.", why)
     if failure is None:
-        return Headline(why)
+        return _of_batch(since, why, batches)
     return Headline(f"{since} because {_failed(failure)}. {_way_on(failure, possible)}", why)
+
+
+def _of_batch(since: str, why: str, batches: Sequence[BatchView]) -> Headline:
+    """Return how a batch stands whose workers failed; `why()` lists their errors."""
+    failed = next((one.progress for one in batches if one.progress.failed), None)
+    if failed is None:
+        return Headline(why)
+    count = f"{number(failed.failed)} of the {plural(failed.total, 'worker')} of `{failed.node}`"
+    return Headline(f"{since} because {count} failed. It goes on when an operator resumes it.", why)
 
 
 def _by_hand(workflow: WorkflowHandle[Any]) -> str:

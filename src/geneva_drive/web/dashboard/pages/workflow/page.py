@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -20,6 +21,7 @@ from geneva_drive.drive.timeline.timeline import read_timeline
 from geneva_drive.errors import StepNotDefined, UnknownWorkflowClass
 from geneva_drive.states import StepState
 from geneva_drive.web.dashboard.pages.workflow import context_facts
+from geneva_drive.web.dashboard.pages.workflow.alike_failures import alike_failures
 from geneva_drive.web.dashboard.pages.workflow.attempts import NodeAttempts, read_attempts
 from geneva_drive.web.dashboard.pages.workflow.audit_trail import trail_of
 from geneva_drive.web.dashboard.pages.workflow.batch import BatchView, read_workers_of
@@ -28,6 +30,7 @@ from geneva_drive.web.dashboard.pages.workflow.command_panel import command_pane
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
 from geneva_drive.web.dashboard.pages.workflow.headline import headline_of
 from geneva_drive.web.dashboard.pages.workflow.near_misses import near_events
+from geneva_drive.web.dashboard.pages.workflow.policy_words import policy_words
 from geneva_drive.web.dashboard.pages.workflow.timeline_drawing import draw_timeline
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.messages.parameters import CurrentDrive, find
@@ -81,24 +84,41 @@ def _values(
     failure = _failure(drive, workflow, view)
     return {
         "workflow": workflow,
+        "heading": context_facts.heading_of(workflow),
         "headline": headline_of(
-            drive, workflow, why, failure=failure, possible=possible, reader=reader
+            drive,
+            workflow,
+            why,
+            failure=failure,
+            batches=batches,
+            possible=possible,
+            reader=reader,
         ),
         "failure": failure,
+        "alike": None if failure is None else alike_failures(drive, workflow, failure),
         "near_events": near_events(drive, workflow) if "event:read" in permissions else (),
         "panel": panel,
         "question": panel.find(confirm, on) if confirm else None,
         "is_late": confirm is not None and panel.find(confirm, on) is None,
         "graph": None if view is None else draw(view, selected, now),
-        "node": None if selected is None else read_attempts(drive, workflow.id, selected, now),
+        "node": None if selected is None else _node(drive, workflow, selected, now),
         "batches": [one for one in batches if one.is_telling],
         "context": context_facts.facts_of(workflow),
+        "context_type": context_facts.type_of(workflow),
         "result": context_facts.result_of(workflow),
+        "tried_first": context_facts.tried_first(workflow),
         "trail": trail_of(workflow) if "audit:read" in permissions else (),
         "timeline": draw_timeline(read_timeline(drive, workflow.id), selected),
         "children": _children(workflow, view),
         "copies": copies_of(workflow, str(request.base_url).rstrip("/")),
     }
+
+
+def _node(
+    drive: Drive, workflow: WorkflowHandle[Any], node_id: str, now: datetime
+) -> NodeAttempts | None:
+    found = read_attempts(drive, workflow.id, node_id, now)
+    return None if found is None else found.with_words(policy_words(workflow, found.name))
 
 
 def _deciders(request: Request, drive: Drive, found: Sequence[Consequence]) -> dict[Any, str]:

@@ -20,6 +20,7 @@ _LEAST = 0.6  # per cent, so that a short attempt can be seen
 _WHOLE = 100.0
 _BRIEF = 1.0  # seconds
 _LABEL = 9.0  # per cent that the label of a moment takes
+_PITCH = 18.0  # per cent from one label to the next
 _MOST_DRAWN = 60  # rows; a page of more would weigh over 100 kB
 _LOOKS = {
     BarKind.RAN: ("done", "ran"),
@@ -167,9 +168,13 @@ def _shape(kind: BarKind) -> str:
 
 
 def _ticks(found: Timeline, scale: Scale) -> Iterator[Tick]:
-    if not found.idle or scale(found.idle[0][0]) >= _LABEL:
-        yield Tick(0.0, found.start)
-    later = [scale(start) for start, _ in found.idle[1:]]
-    for (_, end), following in zip(found.idle, [*later, _WHOLE], strict=False):
-        if following - scale(end) >= _LABEL:
-            yield Tick(scale(end), end)
+    """Yield the labels of the axis: where each busy span begins, and within the long ones."""
+    begins = [found.start, *(end for _, end in found.idle)]
+    ends = [*(start for start, _ in found.idle), found.end]
+    for begin, end in zip(begins, ends, strict=True):
+        width = scale(end) - scale(begin)
+        # Labels show whole seconds.
+        count = max(1, min(int(width // _PITCH), int((end - begin).total_seconds())))
+        for number in range(count if width >= _LABEL else 0):
+            at = begin + (end - begin) * number / count
+            yield Tick(scale(at), at)
