@@ -39,6 +39,19 @@ class Broken(gd.Workflow):
         raise ValueError("Card 17 was refused.")
 
 
+class Charged(gd.Workflow):
+    type_name = "OverviewCharged"
+    is_accepted = False
+
+    @gd.step(on_exception="reattempt", max_reattempts=1)
+    def charge(self) -> None:
+        if not self.is_accepted:
+            raise ValueError("Card 17 was refused.")
+
+    @gd.step(wait=timedelta(days=1))
+    def remind(self) -> None: ...
+
+
 class Sleeper(gd.Workflow):
     type_name = "OverviewSleeper"
 
@@ -116,6 +129,22 @@ def test_a_workflow_stands_once_among_what_needs_an_operator(geneva: gd.Drive) -
     assert _rows(operator, "held") == [
         ("OverviewSleeper", None, "Held by jonas: “supplier asked us to wait”")
     ]
+
+
+def test_dead_letters_of_resumed_workflows_need_nobody(
+    geneva: gd.Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = Charged.create()
+    drain(geneva)
+    assert geneva.overview().operator.group("failures") is not None
+
+    monkeypatch.setattr(Charged, "is_accepted", True)
+    workflow.resume()
+    drain(geneva)
+
+    assert workflow.state == "ready"
+    assert [one.workflow_id for one in geneva.dead_letters.list()] == [workflow.id]
+    assert geneva.overview().operator.groups == ()
 
 
 def test_what_waits_for_the_outside_is_grouped(geneva: gd.Drive) -> None:

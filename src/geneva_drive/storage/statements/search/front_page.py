@@ -13,7 +13,13 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, exists, func, literal, or_, select, true, union_all
 from sqlalchemy.sql.elements import ColumnElement
 
-from geneva_drive.states import ApprovalState, DeadLetterState, StepState, WorkflowState
+from geneva_drive.states import (
+    ApprovalState,
+    DeadLetterReason,
+    DeadLetterState,
+    StepState,
+    WorkflowState,
+)
 from geneva_drive.storage.schema.execution_conditions import workflow_type
 from geneva_drive.storage.schema.records import (
     WORKFLOW_COLUMNS,
@@ -128,20 +134,29 @@ class FrontPage:
     def other_dead_letters(
         self, connection: Connection, *, looked_at: int, limit: int
     ) -> tuple[int, bool, list[tuple[DeadLetterRecord, WorkflowRecord]]]:
-        """Count the pending entries of workflows not paused on a failure, and return the newest.
+        """Count the pending entries that need an operator and have no failure; return the newest.
+
+        An entry needs nobody once its workflow has been resumed or has ended. Two are different:
+        staleness does not pause a workflow, and a report by hand is settled only by hand.
 
         The second value is True if the count is exact: only the newest `looked_at` entries are
         read.
         """
         d, w = self._tables.dead_letters, self._tables.workflows
         is_pending = d.c.state == literal(DeadLetterState.PENDING.value, literal_execute=True)
-        newest = select(d.c.id, d.c.workflow_id).where(is_pending)
+        newest = select(d.c.id, d.c.workflow_id, d.c.reason).where(is_pending)
         newest = newest.order_by(d.c.id.desc()).limit(looked_at)
         some = newest.subquery()
+        has_stopped_nothing = some.c.reason == DeadLetterReason.STALENESS_TIMEOUT.value
+        is_unsettled = or_(
+            w.c.state == WorkflowState.PAUSED.value,
+            some.c.reason == DeadLetterReason.MANUAL.value,
+            and_(has_stopped_nothing, w.c.state == WorkflowState.READY.value),
+        )
         meant = (
             select(some.c.id)
             .join_from(some, w, w.c.id == some.c.workflow_id)
-            .where(~self._stands_on_failure())
+            .where(~self._stands_on_failure(), is_unsettled)
             .order_by(some.c.id.desc())
         )
         ids = connection.scalars(meant).all()
