@@ -35,15 +35,19 @@ class HintReader:
         self._drive = drive
         self._viewers: set[asyncio.Queue[str]] = set()
         self._task: asyncio.Task[None] | None = None
+        self._has_read = asyncio.Event()  # set once `_task` knows the state to compare with
 
     async def listen(self) -> AsyncIterator[str]:
         """Yield server-sent events until the viewer leaves."""
         waiting: asyncio.Queue[str] = asyncio.Queue(_MOST_WAITING)
-        waiting.put_nowait(_GREETING)
         self._viewers.add(waiting)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._read())
+            self._has_read = asyncio.Event()
+            self._task = asyncio.create_task(self._read(self._has_read))
         try:
+            # From here on, no change is missed: viewers fetch once more after the greeting.
+            await self._has_read.wait()
+            yield _GREETING
             while True:
                 try:
                     yield await asyncio.wait_for(waiting.get(), _KEEP_ALIVE)
@@ -52,7 +56,7 @@ class HintReader:
         finally:
             self._viewers.discard(waiting)
 
-    async def _read(self) -> None:
+    async def _read(self, has_read: asyncio.Event) -> None:
         before: Sequence[Any] | None = None
         while self._viewers:
             try:
@@ -63,6 +67,7 @@ class HintReader:
                 if before is not None and marks != before:
                     self._tell(before, marks)
                 before = marks
+                has_read.set()
             await asyncio.sleep(_INTERVAL)
 
     def _marks(self) -> Sequence[Any]:

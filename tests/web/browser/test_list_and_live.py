@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Request, Route, expect
 
 import geneva_drive as gd
 from geneva_drive.testing import drain
 from tests.web.browser.visitors import PHONE, Visitors, findings_of_axe, scrolls_sideways
+
+# Returns once the stream is open; `hint` is a promise of its next hint.
+_HEAR_A_HINT = """() => new Promise((opened) => {
+    const stream = new EventSource("/api/v1/stream");
+    stream.addEventListener("ready", () => opened());
+    window.hint = new Promise((heard) => stream.addEventListener("hint", () => heard()));
+})"""
 
 
 class Letter(gd.Workflow):
@@ -73,6 +80,46 @@ def test_rows_change_in_place_and_new_ones_wait(visitors: Visitors, sqlite_drive
     expect(page.locator("tbody tr")).to_have_count(1)
     newer.click()
     expect(page.locator("tbody tr")).to_have_count(2)
+
+
+def test_a_change_while_the_page_fetches_itself_is_shown(
+    visitors: Visitors, sqlite_drive: gd.Drive
+) -> None:
+    letter = sqlite_drive.workflows(Letter).create()
+    drain(sqlite_drive)
+    page = visitors.sign_in("viewer", path=f"/workflows/{letter.id}")
+    expect(page.locator(".top .live")).to_have_text("Live")
+
+    def resume_before_the_answer_arrives(route: Route, request: Request) -> None:
+        answer = route.fetch()
+        if "paused" in answer.text() and letter.reload().state == "paused":
+            page.evaluate(_HEAR_A_HINT)
+            letter.resume(actor="ann")
+            page.evaluate("() => window.hint")
+        route.fulfill(response=answer)
+
+    page.route(f"**/workflows/{letter.id}", resume_before_the_answer_arrives)
+    letter.pause(actor="ann")
+
+    expect(page.locator("#header")).to_contain_text("paused")
+    expect(page.locator("#header")).not_to_contain_text("paused")
+
+
+def test_a_change_before_the_stream_opens_is_shown(
+    visitors: Visitors, sqlite_drive: gd.Drive
+) -> None:
+    letter = sqlite_drive.workflows(Letter).create()
+    drain(sqlite_drive)
+    page = visitors.sign_in("viewer")
+
+    def pause_first(route: Route) -> None:
+        letter.reload().pause(actor="ann")
+        route.continue_()
+
+    page.route("**/api/v1/stream", pause_first, times=1)
+    page.goto(f"/workflows/{letter.id}")
+
+    expect(page.locator("#header")).to_contain_text("paused")
 
 
 def test_the_front_page_counts_by_itself(visitors: Visitors, sqlite_drive: gd.Drive) -> None:

@@ -7,6 +7,8 @@ const AFTER = 600; // milliseconds after a hint, because the server caches answe
 const ANNOUNCED = 30000; // milliseconds between two announcements to a screen reader
 const root = document.body.dataset.root ?? "";
 let timer = null;
+let isFetching = false;
+let isHinted = false; // by a hint that arrived during a fetch, whose answer may be older
 let last = 0;
 let announced = 0;
 
@@ -16,14 +18,15 @@ export function startLive() {
   let source = null;
   const open = () => {
     source = new EventSource(`${root}/api/v1/stream`);
-    source.addEventListener("ready", () => { showState(true); if (last) plan(); });
+    // What changed since the page was made, and before the stream began, gave no hint.
+    source.addEventListener("ready", () => { showState(true); plan(); });
     source.addEventListener("hint", (event) => { if (concerns(event)) plan(); });
     source.addEventListener("error", () => showState(false));
   };
   const close = () => { source?.close(); source = null; };
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) close();
-    else if (!source) { last = last || 1; open(); }
+    else if (!source) open();
   });
   addEventListener("pagehide", close);
   if (!document.hidden) open();
@@ -38,12 +41,16 @@ function concerns(event) {
 }
 
 function plan() {
-  if (timer !== null) return;
+  if (isFetching) isHinted = true;
+  if (timer !== null || isFetching) return;
   const jitter = Math.random() * 250;
   timer = setTimeout(fetchAgain, Math.max(AFTER, last + LEAST - Date.now()) + jitter);
 }
 
 async function fetchAgain() {
+  timer = null;
+  isFetching = true;
+  isHinted = false;
   let shouldLookAgain = false;
   try {
     const answer = await fetch(location.pathname + location.search, {
@@ -56,8 +63,8 @@ async function fetchAgain() {
     showState(false);
   } finally {
     last = Date.now();
-    timer = null;
-    if (shouldLookAgain) plan();
+    isFetching = false;
+    if (shouldLookAgain || isHinted) plan();
   }
 }
 
