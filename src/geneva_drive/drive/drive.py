@@ -294,14 +294,14 @@ class Drive(NamedWorkflows):
     ) -> ActivityChart:
         """Return how many steps were done and failed in each part of the last hour, day or week.
 
-        Workers count a minute when it is over. An execution whose outcome is committed more than
-        ten minutes after it ended, or whose workflow was deleted before, is not counted.
+        Workers count each minute after it has ended. An execution is not counted if its outcome is
+        committed more than ten minutes after it ended, or if its workflow was deleted before.
         """
         wanted = None if type is None else checks.text("activity(type=...)", type)
         return activity_chart(self, last, buckets, wanted)
 
     def overview(self, actor: Actor | None = None) -> Overview:
-        """Return the front page: what waits for a person, an operator, the outside or a worker.
+        """Return the front page: which workflows wait for people, operators, workers or the outside.
 
         The approvals that `actor` may decide come first. The number of statements does not depend
         on the number of workflows.
