@@ -301,7 +301,7 @@ class Drive(NamedWorkflows):
         return activity_chart(self, last, buckets, wanted)
 
     def overview(self, actor: Actor | None = None) -> Overview:
-        """Return the front page: which workflows wait for people, operators, workers or the outside.
+        """Return the front page: who acts next, such as a person, an operator or a worker.
 
         The approvals that `actor` may decide come first. The number of statements does not depend
         on the number of workflows.
