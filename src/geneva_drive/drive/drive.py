@@ -19,7 +19,7 @@ from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive import joined_transaction, publication
-from geneva_drive.drive.access.keys import Keys
+from geneva_drive.drive.access.api_keys import Keys
 from geneva_drive.drive.access.roles import Roles
 from geneva_drive.drive.activity.activity import ActivityChart, activity_chart
 from geneva_drive.drive.activity.overview import overview
