@@ -89,7 +89,9 @@ class RunRow:
             case SkippedReason.PAUSED:
                 return "The schedule was paused."
             case None:
-                return "Starts when the run before has ended." if run.state == "queued" else ""
+                return (
+                    "Starts when the previous workflow has ended." if run.state == "queued" else ""
+                )
 
 
 @router.get("/schedules")
@@ -274,7 +276,7 @@ def _answer(drive: Drive, run: ScheduleRun) -> FlashMessage:
             link_words="See the workflow",
         )
     if run.state == "queued":
-        return FlashMessage("Queued", "The run starts when the run before has ended.")
+        return FlashMessage("Queued", "The run starts when the previous workflow has ended.")
     return FlashMessage("Skipped", f"No workflow was started. {RunRow(run).sentence}", "late")
 
 

@@ -75,14 +75,14 @@ def run(
     ahead: Callable[[], str] | None = None,
     refuse: Callable[[InvalidInput], Response] | None = None,
 ) -> Response:
-    """Act, and redirect to `back`, a path of the dashboard, which shows the answer.
+    """Call `act`, and redirect to `back`, a path of the dashboard, which shows the flash message.
 
     `done` may be a function, called after `act`, if its words depend on the result. `ahead` returns
-    another path after success. `refuse` shows the form again, with its values and faults.
+    the path to redirect to on success. `refuse` shows the form again, with its values and faults.
     """
     key = f"{form_cookie(request)}.{request.url.path}.{form.once}"
     if form.once and not _SENT.is_first(key):
-        twice = FlashMessage("Sent twice", "The form was sent twice; it acted once.", "late")
+        twice = FlashMessage("Sent twice", "The command was carried out only once.", "late")
         return redirect(request, *(_SENT.answer_of(key) or (back, twice)))
     path = back
     try:
@@ -93,12 +93,12 @@ def run(
     except (InvalidStateError, ClaimLost) as error:
         answer = FlashMessage("Too late", f"{error} {_CHANGED_NOTHING}", "late")
     except NotPermitted as error:
-        answer = FlashMessage("You may look, but not do this", str(error), "refused")
+        answer = FlashMessage("You are not permitted to do this", str(error), "refused")
     except InvalidInput as error:
         if refuse is not None:
             _SENT.forget(key)
             return refuse(error)
-        answer = FlashMessage("This cannot be done as it is written", str(error), "wrong")
+        answer = FlashMessage("The form cannot be accepted", str(error), "wrong")
     except BaseException:
         _SENT.forget(key)
         raise
@@ -107,7 +107,7 @@ def run(
 
 
 def redirect(request: Request, path: str, answer: FlashMessage | None = None) -> Response:
-    """Redirect to a path of the dashboard, which shows the answer and focuses it."""
+    """Redirect to a path of the dashboard, which shows the flash message and focuses it."""
     root = cookie_path(request).rstrip("/")
     mark = "" if answer is None else "#answer"
     response = RedirectResponse(f"{root}{local(path)}{mark}", HTTPStatus.SEE_OTHER)

@@ -151,7 +151,7 @@ def _done(drive: Drive, actor: Actor, approval: Approval, choice: str) -> FlashM
         return FlashMessage(f"You {past(choice)}", text, link=link, link_words=words)
     return FlashMessage(
         f"You {past(choice)}",
-        "It is decided. The workflow goes on accordingly.",
+        "The request is decided, and the workflow continues.",
         link=link,
         link_words=words,
     )

@@ -25,7 +25,9 @@ def delegate(
 ) -> Response:
     approval = drive.approvals.get(id)
     to = form.text("to") or ""
-    done = FlashMessage("Delegated", f"{to} decides instead of you. Links made so far are dead.")
+    done = FlashMessage(
+        "Delegated", f"{to} decides instead of you. Earlier decision links stop working."
+    )
     visit = RequestVisit(request, drive, actor, approval)
     return _run(visit, form, "delegate", lambda: approval.delegate(to, by=actor), done)
 
@@ -38,7 +40,7 @@ def escalate(
     to = form.text("to")
     role = from_name(to or approval.escalate_to or "")
     done = FlashMessage(
-        "Escalated", f"The role {role} is asked now. Votes and links so far are void."
+        "Escalated", f"The role {role} decides now. Earlier votes and decision links do not count."
     )
     visit = RequestVisit(request, drive, actor, approval)
     return _run(visit, form, "escalate", lambda: approval.escalate(to, by=actor), done)

@@ -92,8 +92,8 @@ def start(
 
 def _answer(workflow: WorkflowHandle[Any]) -> FlashMessage:
     if workflow.was_known:
-        words = "A workflow was started with this idempotency key before: this one. No other began."
-        return FlashMessage("Known already", words, "late")
+        words = "This workflow was started earlier, with the same idempotency key."
+        return FlashMessage("Already started", words, "late")
     return FlashMessage("Started", "It runs as soon as a worker is free.")
 
 

@@ -80,9 +80,9 @@ def _placed(error: InvalidInput) -> dict[str, str]:
 
 def _answer(event: PublishedEvent) -> FlashMessage:
     if event.duplicate:
-        words = "Its source had published this id before. Nothing was published."
-        return FlashMessage("Known already", words, "late")
+        words = "Its source has already published an event with this id. Nothing was published."
+        return FlashMessage("Already published", words, "late")
     first, rest = lead_of(event.heard_by())
     return FlashMessage(
-        "Published", f"{first} {rest} Classes that it starts follow as workers see it."
+        "Published", f"{first} {rest} Workers start the workflows that it triggers."
     )

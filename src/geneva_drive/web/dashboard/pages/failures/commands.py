@@ -56,7 +56,7 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
             title,
             f"{order}This runs on the server as workflow {run.id}; you may leave the page.",
             link=f"/workflows/{run.id}" if has_page else f"/workflows?state=all&q={run.id}",
-            link_words="See how it goes",
+            link_words="Watch its progress",
         )
 
     back = FailureFilter.of(form).path()

@@ -137,7 +137,7 @@ def _run(request: Request, drive: CurrentDrive, id: str, form: Fields, name: str
     def said() -> FlashMessage:
         is_pending = workflow.reload().requested is not None
         first = "It takes effect when the running step ends. " if is_pending else ""
-        return FlashMessage("Asked for" if is_pending else title, f"{first}{workflow.why()}")
+        return FlashMessage("Requested" if is_pending else title, f"{first}{workflow.why()}")
 
     return command.run(
         request,

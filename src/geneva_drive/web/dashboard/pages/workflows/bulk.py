@@ -134,7 +134,7 @@ def _give_to_all(
             f"{_DOING[chosen.command]} all that match",
             f"This runs on the server as workflow {started[0].id}; you may leave the page.",
             link=f"/workflows?state=all&q={started[0].id}",
-            link_words="See how it goes",
+            link_words="Watch its progress",
         )
 
     return command.run(request, form, back=chosen.back, act=act, done=done)
@@ -214,5 +214,5 @@ def _answer(chosen: Chosen, done: list[Any], late: list[str]) -> FlashMessage:
     title = f"{_DONE[chosen.command]} {plural(len(done), 'workflow')}"
     if not late:
         return FlashMessage(title, "The list shows their current state.")
-    words = f"{plural(len(late), 'workflow')} came too late and stayed as they were. "
+    words = f"It was too late for {plural(len(late), 'workflow')}, which did not change. "
     return FlashMessage(title, words + " ".join(late[:3]), "late")
