@@ -40,7 +40,8 @@ def escalate(
     to = form.text("to")
     role = from_name(to or approval.escalate_to or "")
     done = FlashMessage(
-        "Escalated", f"The role {role} decides now. Earlier votes and decision links do not count."
+        "Escalated",
+        f"The role {role} decides now. Earlier votes and decision links are no longer valid.",
     )
     visit = RequestVisit(request, drive, actor, approval)
     return _run(visit, form, "escalate", lambda: approval.escalate(to, by=actor), done)
