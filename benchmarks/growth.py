@@ -70,7 +70,7 @@ def _rate(
     history: int = 0,
     context: int = 0,
 ) -> float:
-    """Give steps per second, the median of some loads of ten-step workflows."""
+    """Return the median of the steps per second over several loads of ten-step workflows."""
     with prepared(system) as (url, environment):
         if history:
             _let_end(url, history)

@@ -8,9 +8,9 @@ from enum import StrEnum
 class WorkflowState(StrEnum):
     """The state of a workflow."""
 
-    READY = "ready"  # an execution is scheduled or running
-    PERFORMING = "performing"  # ready, with a step running now; never stored, handles derive it
-    PAUSED = "paused"  # until it is resumed; handles also derive it while a person decides
+    READY = "ready"  # an execution is scheduled, running or waiting
+    PERFORMING = "performing"  # ready, and a step is running; derived by handles, never stored
+    PAUSED = "paused"  # until it is resumed; also derived while it waits for a person or event
     FINISHED = "finished"
     CANCELED = "canceled"
 
@@ -22,7 +22,7 @@ class StepState(StrEnum):
     SCHEDULED = "scheduled"  # runs when it is due
     IN_PROGRESS = "in_progress"  # held by one worker
     SUSPENDED = "suspended"  # an interrupted loop; the same execution continues from its cursor
-    WAITING = "waiting"  # for a decision or an event
+    WAITING = "waiting"  # for a decision, an event or a child workflow
     COMPLETED = "completed"
     FAILED = "failed"
     SKIPPED = "skipped"

@@ -32,13 +32,14 @@ This page is generated from `src/geneva_drive/states.py`. To change a phrase, ed
 comment there.
 """
 _DERIVED = """\
-Two states are derived when a workflow is read. A workflow that is stored as `ready` reads as
+`performing` and `paused` can also be derived when a workflow is read. A workflow whose row says
+`ready` is shown as:
 
-| state | if |
+| shown as | if |
 |---|---|
 | `performing` | a step is running |
-| `paused` | every active execution waits for a person; see [Wait for a person](approvals.md) |
-| `ready` | otherwise |
+| `paused` | every active execution waits for a [person](approvals.md) or an [event](events.md) |
+| `ready` | neither of these is true |
 """
 
 # A request is decided once: `Approvals.update_pending` and `cancel` change only pending rows.

@@ -53,7 +53,7 @@ def test_only_storage_writes_rows() -> None:
         "storage/statements/expansions.py",
         # Counts of what nodes wait for, and graphs themselves: never a state.
         "storage/statements/graphs.py",
-        "storage/health/commits.py",
+        "storage/health/commit_time.py",
         # Statements without a row, to see whether they are permitted.
         "storage/health/rights.py",
         # The users' own rows: what a loop's body asks of a batch.

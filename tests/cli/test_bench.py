@@ -18,9 +18,9 @@ import pytest
 from sqlalchemy import create_engine, event, inspect, text
 
 import geneva_drive as gd
-from geneva_drive.cli.bench.figures import Figures, Workload, nearest_rank
 from geneva_drive.cli.bench.measurement import Standstill, measure
 from geneva_drive.cli.bench.report import advice, figures_table
+from geneva_drive.cli.bench.results import BenchResults, Workload, nearest_rank
 from geneva_drive.cli.bench.tables import own_tables
 from geneva_drive.cli.output.console import make_console
 from geneva_drive.definition import registry
@@ -211,7 +211,7 @@ def test_a_drive_whose_own_tables_are_called_so_is_refused(
     assert len(_tables(geneva)) > 0
 
 
-FIGURES = Figures(
+FIGURES = BenchResults(
     bare_commit=timedelta(milliseconds=0.4),
     start_p50=timedelta(milliseconds=1.5),
     start_p99=timedelta(milliseconds=12),

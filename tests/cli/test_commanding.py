@@ -74,7 +74,7 @@ def test_pause_holds_the_workflow_and_says_how_it_goes_on(
     assert screen(result) == drawn("""
         Payment 1 is paused
         It has been paused since 2026-01-02 03:04:05 UTC (Fraud check): `resume` runs
-        step 'reserve', `skip` passes it over.
+        step 'reserve'; `skip` leaves it out.
     """)
     assert _audit(payment) == [("pause", "eve", "Fraud check")]
 

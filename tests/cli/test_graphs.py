@@ -543,5 +543,5 @@ def test_why_tells_the_way_on_of_a_graph_with_a_failed_node(standing: gd.Drive, 
 
     assert run("why", "1").stdout == (
         "It has been paused since 2026-01-02 03:04:05 UTC (ValueError: no): `resume` runs "
-        "node 'left' and all other failed nodes again, `skip` passes it over.\n"
+        "node 'left' and all other failed nodes again; `skip` leaves it out.\n"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import geneva_drive as gd
-from geneva_drive.drive.access.keys import KeyRefusal
+from geneva_drive.drive.access.api_keys import KeyRefusal
 from tests.cli.conftest import Run
 from tests.cli.screens import screen
 

@@ -157,7 +157,7 @@ def test_the_list_as_json_has_the_bodies_of_the_rest_api(standing: gd.Drive, run
                 "finished_at": None,
                 "canceled_at": None,
                 "why": "It has been paused since 2026-01-02 03:04:05 UTC (odd): `resume` runs "
-                "step 'pay_back', `skip` passes it over.",
+                "step 'pay_back'; `skip` leaves it out.",
             }
         ],
         "next_cursor": None,

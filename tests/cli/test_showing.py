@@ -82,7 +82,7 @@ def test_a_failed_workflow_is_shown_with_the_short_name_of_a_built_in_error(
     assert screen(run("show", "1")) == drawn("""
         Refund 1 is paused
         It has been paused since 2026-01-02 03:04:05 UTC (ValueError: no account):
-        `resume` runs step 'pay_back' again, `skip` passes it over.
+        `resume` runs step 'pay_back' again; `skip` leaves it out.
 
         Paused step   pay_back
         Progress      0 of 1 steps
@@ -111,7 +111,7 @@ def test_a_paused_workflow_is_shown_with_its_reason(
     assert screen(result) == drawn("""
         Refund 1 is paused
         It has been paused since 2026-01-02 03:04:05 UTC (Line one): `resume` runs step
-        'pay_back', `skip` passes it over.
+        'pay_back'; `skip` leaves it out.
 
         Paused step   pay_back
         Progress      0 of 1 steps

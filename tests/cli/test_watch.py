@@ -246,7 +246,7 @@ def test_without_a_terminal_every_change_is_a_line(
         "2026-01-02 03:04:08 UTC  import_rows, attempt 1: scheduled",
         "2026-01-02 03:04:14 UTC  Import 1 is paused",
         "2026-01-02 03:04:14 UTC  It has been paused since 2026-01-02 03:04:14 UTC (Prices are "
-        "wrong): `resume` runs step 'import_rows', `skip` passes it over.",
+        "wrong): `resume` runs step 'import_rows'; `skip` leaves it out.",
     ]
 
 

@@ -76,7 +76,7 @@ def test_a_workflow_that_is_not_committed_says_so(
         f"it. Commit the session first. If it was rolled back, the workflow does not exist."
     )
     assert why == (
-        "It waits for the commit of the session that created it; no worker sees it before. If the "
+        "It waits for the session that created it to commit; until then, no worker sees it. If the "
         "session was rolled back, the workflow does not exist."
     )
     assert (workflow.why() == why) is (ending == "rollback")

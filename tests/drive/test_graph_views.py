@@ -236,7 +236,7 @@ def test_why_tells_of_a_failed_node_and_the_ways_on(geneva: gd.Drive) -> None:
     moment = paused_at.strftime("%Y-%m-%d %H:%M:%S UTC")
     assert workflow.why() == (
         f"It has been paused since {moment} (ValueError: fraud is broken): `resume` runs "
-        f"node 'fraud' and all other failed nodes again, `skip` passes it over."
+        f"node 'fraud' and all other failed nodes again; `skip` leaves it out."
     )
 
 

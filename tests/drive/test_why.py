@@ -157,14 +157,14 @@ def test_a_workflow_that_was_paused_waits_for_somebody_to_resume_it(
 ) -> None:
     assert Delivery.create().pause(reason="stock-taking").why() == (
         "It has been paused since 2026-03-01 12:00:00 UTC (stock-taking): `resume` runs "
-        "step 'pack', `skip` passes it over."
+        "step 'pack'; `skip` leaves it out."
     )
 
 
 def test_a_pause_without_a_reason_gives_none(geneva: gd.Drive, clock: StandingClock) -> None:
     assert Delivery.create().pause().why() == (
-        "It has been paused since 2026-03-01 12:00:00 UTC: `resume` runs step 'pack', `skip` "
-        "passes it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC: `resume` runs step 'pack'; `skip` "
+        "leaves it out."
     )
 
 
@@ -173,7 +173,7 @@ def test_a_workflow_that_failed_names_the_error_in_one_line(
 ) -> None:
     assert speedrun(Delivery.create(context={"torn": True})).why() == (
         "It has been paused since 2026-03-01 12:00:00 UTC (ValueError: torn): `resume` "
-        "runs step 'pack' again, `skip` passes it over."
+        "runs step 'pack' again; `skip` leaves it out."
     )
 
 

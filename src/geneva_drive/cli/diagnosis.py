@@ -19,7 +19,7 @@ from geneva_drive.durations import describe
 from geneva_drive.errors import NotCreated, NotMigrated, StorageError, TooNew
 from geneva_drive.settings import mistyped
 from geneva_drive.storage.dialects.health_check import Check, ok, problem, reminder
-from geneva_drive.storage.health import examination as health
+from geneva_drive.storage.health import health_checks as health
 from geneva_drive.storage.schema import revisions
 from geneva_drive.storage.schema.records import WorkerRecord
 from geneva_drive.storage.store import Store

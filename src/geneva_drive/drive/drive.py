@@ -19,7 +19,7 @@ from geneva_drive.definition.actor import Actor
 from geneva_drive.definition.workflow import Workflow
 from geneva_drive.display import shown
 from geneva_drive.drive import joined_transaction, publication
-from geneva_drive.drive.access.keys import Keys
+from geneva_drive.drive.access.api_keys import Keys
 from geneva_drive.drive.access.roles import Roles
 from geneva_drive.drive.activity.activity import ActivityChart, activity_chart
 from geneva_drive.drive.activity.overview import overview
@@ -294,14 +294,14 @@ class Drive(NamedWorkflows):
     ) -> ActivityChart:
         """Return how many steps were done and failed in each part of the last hour, day or week.
 
-        Workers count a minute when it is over. An execution whose outcome is committed more than
-        ten minutes after it ended, or whose workflow was deleted before, is not counted.
+        Workers count each minute after it has ended. An execution is not counted if its outcome is
+        committed more than ten minutes after it ended, or if its workflow was deleted before.
         """
         wanted = None if type is None else checks.text("activity(type=...)", type)
         return activity_chart(self, last, buckets, wanted)
 
     def overview(self, actor: Actor | None = None) -> Overview:
-        """Return the front page: what waits for a person, an operator, the outside or a worker.
+        """Return the front page: who acts next, such as a person, an operator or a worker.
 
         The approvals that `actor` may decide come first. The number of statements does not depend
         on the number of workflows.

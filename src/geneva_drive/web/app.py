@@ -30,11 +30,11 @@ from geneva_drive.web.api import (
 from geneva_drive.web.change_stream import HintReader
 from geneva_drive.web.dashboard import router as dashboard
 from geneva_drive.web.messages.answers import Problem
-from geneva_drive.web.recent_workers import RecentWorkers
-from geneva_drive.web.root import callbacks, health, links, metrics, reference
+from geneva_drive.web.root import callbacks, health, links, metrics, openapi
 from geneva_drive.web.security.credentials import Authenticate, Credentials
 from geneva_drive.web.security.gate import Gate
 from geneva_drive.web.security.route_permissions import ROUTES, AnyOf
+from geneva_drive.web.worker_cache import WorkerCache
 
 _VERSION = "1"
 _DESCRIPTION = (
@@ -67,7 +67,7 @@ def asgi(drive: Drive, authenticate: Authenticate | None = None) -> ASGIApp:
     app.openapi = _document  # type: ignore[method-assign] # FastAPI's way to bring one's own
     app.state.drive = drive
     app.state.hints = HintReader(drive)
-    app.state.workers = RecentWorkers(drive)
+    app.state.workers = WorkerCache(drive)
     app.state.end_counters = EndCounters(drive)
     problems.add_to(app)
     credentials = Credentials(drive, authenticate)
@@ -89,7 +89,7 @@ def _with_routes() -> FastAPI:
         separate_input_output_schemas=False,
     )
     # FastAPI searches each included router twice for a route, but this list only once.
-    for part in (*_NOUNS, health, metrics, links, callbacks, reference):
+    for part in (*_NOUNS, health, metrics, links, callbacks, openapi):
         app.router.routes.extend(part.router.routes)
     return app
 

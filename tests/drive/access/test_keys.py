@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select
 
 import geneva_drive as gd
-from geneva_drive.drive.access.keys import KeyRefusal, NewApiKey
+from geneva_drive.drive.access.api_keys import KeyRefusal, NewApiKey
 from geneva_drive.errors import InvalidInput, InvalidStateError, KeyNotFound
 from tests.scheduling import set_clock
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import geneva_drive as gd
-from geneva_drive.drive.access.keys import NewApiKey
-from geneva_drive.drive.access.recent_keys import KEPT_SECONDS, Admission, RecentKeys
+from geneva_drive.drive.access.api_key_cache import KEPT_SECONDS, Admission, ApiKeyCache
+from geneva_drive.drive.access.api_keys import NewApiKey
 from tests.scheduling import set_clock
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_the_secret_before_a_rotation_is_refused_when_its_overlap_ends(noon: gd.
 
 
 def test_after_a_second_a_key_is_looked_up_again() -> None:
-    recent = RecentKeys()
+    recent = ApiKeyCache()
 
     recent.put("hash", Admission(ANN, None), time.monotonic() - KEPT_SECONDS)
 
@@ -93,7 +93,7 @@ def test_after_a_second_a_key_is_looked_up_again() -> None:
 
 
 def test_so_many_keys_are_kept_and_no_more() -> None:
-    recent = RecentKeys()
+    recent = ApiKeyCache()
 
     for number in range(1_001):
         recent.put(str(number), Admission(ANN, None), time.monotonic())

@@ -102,7 +102,7 @@ def test_what_a_held_workflow_says_about_itself(holding: gd.Drive, clock: Standi
 
     assert workflow.reload().why() == (
         "It has been paused since 2026-03-01 12:00:00 UTC (approved): `resume` runs step "
-        "'manager', `skip` passes it over."
+        "'manager'; `skip` leaves it out."
     )
     assert workflow.resume_options() == {"actions": ["resume", "skip", "cancel"]}
     assert workflow.paused_at == clock.moment

@@ -218,8 +218,8 @@ def test_a_decision_on_a_paused_workflow_waits_for_the_operator(
 
     assert reads(workflow) == ("paused", "operator", None, "manager", "manager")
     assert workflow.why() == (
-        "It has been paused since 2026-03-01 12:00:00 UTC: `resume` runs step 'manager', `skip` "
-        "passes it over."
+        "It has been paused since 2026-03-01 12:00:00 UTC: `resume` runs step 'manager'; `skip` "
+        "leaves it out."
     )
 
 
@@ -234,7 +234,7 @@ def test_a_request_that_expired_with_pause_needs_an_operator(
     assert reads(workflow) == ("paused", "operator", "expired", "manager", "manager")
     assert workflow.why() == (
         "It has been paused since 2026-03-01 13:00:00 UTC (expired): `resume` runs step 'manager' "
-        "again, `skip` passes it over."
+        "again; `skip` leaves it out."
     )
 
 

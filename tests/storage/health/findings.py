@@ -6,7 +6,7 @@ from typing import Any
 
 import geneva_drive as gd
 from geneva_drive.storage.dialects.health_check import Check, Thresholds
-from geneva_drive.storage.health.examination import examine
+from geneva_drive.storage.health.health_checks import examine
 
 
 def findings(drive: gd.Drive, name: str, **thresholds: Any) -> list[Check]:

@@ -77,7 +77,7 @@ def test_a_group_of_failures_is_read_mended_and_resumed_one_first(
     expect(page.locator("#lead")).to_contain_text("holds 5 workflows")
     with sqlite_drive.worker():
         expect(page.locator("#lead")).not_to_contain_text("holds", timeout=20_000)
-        page.get_by_role("link", name="See how it goes").click()
+        page.get_by_role("link", name="Watch its progress").click()
         expect(page.locator("#header")).to_contain_text("finished", timeout=20_000)
 
     assert Delivery.using(sqlite_drive).finished().count() == 5

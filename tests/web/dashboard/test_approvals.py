@@ -160,7 +160,7 @@ def test_a_decision_is_made_with_the_actor_of_the_session(
     drain(sqlite_drive)
 
     assert answer.headers["location"] == f"{path}#answer"
-    assert "You approved It is decided." in page
+    assert "You approved The request is decided, and the workflow continues." in page
     assert "ann approved this" in page
     assert "“Fine.” You need not do anything." in page
     decision = payout.result_of("agree")
@@ -202,7 +202,7 @@ def test_who_may_not_decide_is_offered_nothing_and_refused(
     assert "Deciding needs the permission approval:decide." in seen
     assert "does not have the role" in words_of(also)
     assert refused.status_code == 403
-    assert "You may look, but not do this" in other.get(told.headers["location"]).text
+    assert "You are not permitted to do this" in other.get(told.headers["location"]).text
     assert payout.reload().needs == "person"
 
 

@@ -97,7 +97,7 @@ def test_those_that_changed_meanwhile_are_told(
     answer = operator.post("/workflows/bulk", fields_of(page))
 
     shown = words_of(operator.get(answer.headers["location"]).text)
-    assert "Canceled 1 workflow 1 workflow came too late" in shown
+    assert "Canceled 1 workflow It was too late for 1 workflow, which did not change." in shown
     assert "Cannot cancel a canceled workflow." in shown
 
 

@@ -134,7 +134,7 @@ def test_one_goes_first_then_the_rest(
     assert after_the_first == ["finished", "paused", "paused"]
     assert answer.headers["location"] == "/failures#answer"
     assert "Resuming 1 of 3 workflows The other 2 follow once it has passed the step." in shown
-    assert "See how it goes" in shown
+    assert "Watch its progress" in shown
     assert states(failed) == ["finished"] * 3
     assert failed[0].audit_entries[-1].actor == "ann"
     assert failed[0].audit_entries[-1].reason == "bank is back"

@@ -8,13 +8,13 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from geneva_drive.cli.bench.figures import Figures, Workload, nearest_rank
+from geneva_drive.cli.bench.results import BenchResults, Workload, nearest_rank
 from geneva_drive.cli.bench.tables import PREFIX
 from geneva_drive.cli.bench.workflows import Measured, Meter, make_class
 from geneva_drive.drive.drive import Drive
 from geneva_drive.durations import describe
 from geneva_drive.errors import GenevaDriveError
-from geneva_drive.storage.health.commits import BareCommits
+from geneva_drive.storage.health.commit_time import BareCommits
 
 # Called with what is measured, how much is done, and the total. It may raise to stop the bench, so
 # every waiting loop calls it repeatedly.
@@ -38,7 +38,7 @@ class Standstill(GenevaDriveError):
 
 def measure(
     drive: Drive, workload: Workload, report: ReportProgress, patience: timedelta = _PATIENCE
-) -> Figures:
+) -> BenchResults:
     """Measure on a Drive whose tables are empty; call within `registry.isolated()`."""
     bare_commit = _bare_commit(drive, workload.commits, report)
     with drive.worker(concurrency=workload.concurrency):
@@ -46,7 +46,7 @@ def measure(
         starts = bench.starts(workload.starts)
         chain_step = bench.chain_step(workload.chain)
         throughput = bench.throughput(workload)
-    return Figures(
+    return BenchResults(
         bare_commit=bare_commit,
         start_p50=nearest_rank(starts, 50),
         start_p99=nearest_rank(starts, 99),

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from geneva_drive.cli.bench.figures import Figures, milliseconds
 from geneva_drive.cli.bench.measurement import ReportProgress
+from geneva_drive.cli.bench.results import BenchResults, milliseconds
 from geneva_drive.cli.output.console import make_table
 
 _SLOW_COMMIT = timedelta(milliseconds=5)
@@ -36,7 +36,7 @@ def progress(console: Console, *, is_shown: bool) -> Iterator[ReportProgress]:
         yield report
 
 
-def figures_table(figures: Figures) -> Table:
+def figures_table(figures: BenchResults) -> Table:
     workload = figures.workload
     load = (
         f"{workload.workflows:,} workflows of {workload.steps:,} steps, "
@@ -55,7 +55,7 @@ def figures_table(figures: Figures) -> Table:
     return table
 
 
-def advice(figures: Figures) -> str:
+def advice(figures: BenchResults) -> str:
     """Return where to look if the figures are poor."""
     if figures.bare_commit > _SLOW_COMMIT:
         return (

@@ -10,9 +10,9 @@ import click
 from rich.text import Text
 from sqlalchemy import Engine
 
-from geneva_drive.cli.bench.figures import Figures, Workload
 from geneva_drive.cli.bench.measurement import measure
 from geneva_drive.cli.bench.report import advice, figures_table, progress
+from geneva_drive.cli.bench.results import BenchResults, Workload
 from geneva_drive.cli.bench.tables import PREFIX, own_tables
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import make_console, plain, print_json
@@ -70,7 +70,7 @@ def command(
 
 def _measure(
     drive: Drive, workload: Workload, *, keep: bool, force: bool, is_shown: bool
-) -> Figures:
+) -> BenchResults:
     with (
         interrupted_by_signals() as stop_if_asked,
         own_tables(drive, force=force, keep=keep) as bench,
@@ -86,7 +86,7 @@ def _measure(
         return measure(bench, workload, report)
 
 
-def _print(drive: Drive, figures: Figures) -> None:
+def _print(drive: Drive, figures: BenchResults) -> None:
     console = make_console()
     where = plain(drive.database_url)
     console.print(

@@ -15,7 +15,7 @@ from rich.text import Text
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.approval_tables import requests_table
 from geneva_drive.cli.output.approval_views import ApprovalView, views_of
-from geneva_drive.cli.output.commands import commands_table
+from geneva_drive.cli.output.command_table import commands_table
 from geneva_drive.cli.output.console import (
     fits,
     make_console,

@@ -10,7 +10,7 @@ from rich.table import Table
 from geneva_drive.cli.drive_options import with_drive
 from geneva_drive.cli.output.console import make_console, make_table, moment, plain, print_json
 from geneva_drive.cli.parameters import json_option, parsed_by, since, span
-from geneva_drive.drive.access.keys import ApiKey, NewApiKey
+from geneva_drive.drive.access.api_keys import ApiKey, NewApiKey
 from geneva_drive.drive.access.permissions import BUILT_IN_ROLES, Permission
 from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.views.access_bodies import api_key_body

@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from geneva_drive.cli.drive_options import with_drive
-from geneva_drive.cli.graph.tables import nodes_by_level
+from geneva_drive.cli.graph.node_table import nodes_by_level
 from geneva_drive.cli.output import loops
 from geneva_drive.cli.output.approval_tables import approval_rows
 from geneva_drive.cli.output.approval_views import views_of

@@ -1,5 +1,5 @@
 """Pictures of graphs, for `geneva graph` and `geneva show`.
 
 `mermaid.py`, `dot.py` and `svg.py` write a `Picture`, which `drive/graph` makes from a graph;
-`tables.py` lists the nodes in a table.
+`node_table.py` lists the nodes in a table.
 """

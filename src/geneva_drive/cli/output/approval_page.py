@@ -21,7 +21,7 @@ from geneva_drive.cli.output.approval_words import (
     vote_words,
     workflow_words,
 )
-from geneva_drive.cli.output.commands import commands_table
+from geneva_drive.cli.output.command_table import commands_table
 from geneva_drive.cli.output.console import approval_state_text, make_table, moment, plain
 from geneva_drive.cli.output.names import readable
 from geneva_drive.definition.options.approval_terms import APPROVE, REJECT

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
 _MOST_BUCKETS = 500
-_LONGEST_IN_MINUTES = timedelta(hours=24)  # older minutes are only kept as half hours
+_LONGEST_IN_MINUTES = timedelta(hours=24)  # older counts are kept by the half hour only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class ActivityBucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityChart:
-    """The buckets, oldest first; workers count a minute when it is over."""
+    """The buckets, oldest first. Workers count each minute after it has ended."""
 
     buckets: tuple[ActivityBucket, ...]
     until: datetime  # the end of the last minute that was counted
@@ -50,7 +50,7 @@ class ActivityChart:
 def activity_chart(
     drive: Drive, last: Duration, buckets: int, type_name: str | None
 ) -> ActivityChart:
-    """Return the chart of a span up to now, from the counters alone."""
+    """Return the chart of the time span `last` up to now. Reads only the counters."""
     span = checks.positive_duration("activity(last=...)", last)
     checks.whole_number("activity(buckets=...)", buckets, at_least=1, at_most=_MOST_BUCKETS)
     width = span / buckets
@@ -93,7 +93,8 @@ def _read(
         until = start if marks is None else marks.counted_until
         if unit == MINUTE or marks is None:
             return store.activity.totals(connection, MINUTE, start, end, type_name), until
-        # A half hour is added up once it is settled; until then, its minutes are single rows.
+        # The minutes of a half hour are summed into one row after their second, final count. Until
+        # then, each minute has its own row.
         folded = max(start, beginning_of(HALF_HOUR, marks.settled_until))
         old = store.activity.totals(connection, HALF_HOUR, start, folded, type_name)
         return [*old, *store.activity.totals(connection, MINUTE, folded, end, type_name)], until

@@ -261,7 +261,7 @@ class Approval:
         return self
 
     def escalate(self, to: str | None = None, by: By | None = None) -> Self:
-        """Ask another role, by default `escalate_to`; votes and links so far are void."""
+        """Ask another role, by default `escalate_to`; earlier votes and links become invalid."""
         if to is not None:
             checks.text("escalate(to=...)", to, longest=MAX_ROLE_LENGTH)
         actor = self._actor("escalate", by)

@@ -1,4 +1,4 @@
-"""Finds the workflows of a bulk command: their number, and portions in the order of their ids."""
+"""Counts the workflows that a bulk command selects, and reads them in portions by id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geneva_drive.storage.statements.search.workflow_traits import FailureTraits
 if TYPE_CHECKING:
     from geneva_drive.drive.drive import Drive
 
-_PORTION = 1_000  # messages that are compared at a time
+_PORTION = 1_000  # how many workflows are read at a time, to compare their error messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Portion:
 
 
 class Selection:
-    """The workflows that match at the time of the query, up to an id.
+    """The workflows that match when a query runs, up to the id `until`.
 
-    It never includes the workflow of a bulk: two bulks could pause each other for good.
+    The workflow of a bulk is never selected: otherwise two bulks could pause each other forever.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Selection:
         self._where = where
         self._failure = _failure_traits(where)
         asked = replace(workflow_filter(connection, drive, _listed(where)), types=_types(where))
-        assert asked.traits is not None, "a search always has them"
+        assert asked.traits is not None, "a search always has traits"
         traits = replace(
             asked.traits,
             failure=self._failure,
@@ -59,7 +59,7 @@ class Selection:
         self._wanted = _for_command(replace(asked, traits=traits), command)
 
     def count(self) -> int:
-        """Count exactly."""
+        """Return the exact number of matching workflows."""
         if self._where.message is None:
             return self._store.workflow_search.count(self._connection, self._wanted)
         total, after = 0, None
@@ -78,7 +78,7 @@ class Selection:
 
     def still(self, ids: Sequence[Key]) -> set[Key]:
         """Return which of these workflows, now locked, still match."""
-        assert self._wanted.traits is not None, "a search always has them"
+        assert self._wanted.traits is not None, "a search always has traits"
         wanted = replace(self._wanted, traits=replace(self._wanted.traits, ids=ids))
         found = self._store.workflow_search.ids(self._connection, wanted, len(ids))
         return set(self._with_message(found))
@@ -99,7 +99,7 @@ def _types(where: Where) -> list[str] | None:
 
 
 def _listed(where: Where) -> SearchFilter:
-    """Return the filters of the workflow's row; those of the failure are in `_failure_traits`."""
+    """Return the filters on the workflow itself; `_failure_traits` has those on its failure."""
     if not where.is_failure_group:
         return where.search
     return replace(where.search, step=None, error_class=None)
@@ -116,7 +116,7 @@ def _failure_traits(where: Where) -> FailureTraits | None:
 
 
 def _for_command(wanted: WorkflowFilter, command: BulkCommand) -> WorkflowFilter:
-    """Leave out workflows that would refuse the command anyway, so that they are not read."""
+    """Exclude workflows in a state that refuses the command, so that they are not read."""
     match command:
         case BulkCommand.RESUME:
             return replace(wanted, stored=WorkflowState.PAUSED)

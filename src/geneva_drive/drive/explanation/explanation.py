@@ -149,8 +149,8 @@ def _paused(
         return f"{since}."
     if step is None and failed not in {one.step_name for one in active}:
         return (
-            f"{since}: `resume` runs node {failed!r} and all other failed nodes again, "
-            f"`skip` passes it over."
+            f"{since}: `resume` runs node {failed!r} and all other failed nodes again; "
+            f"`skip` leaves it out."
         )
     if known.approval is not None:
         return (
@@ -164,7 +164,7 @@ def _paused(
             f"{awaited_events(known.event_wait)}: the event takes effect after `resume`."
         )
     again = "" if active else " again"
-    return f"{since}: `resume` runs step {step or failed!r}{again}, `skip` passes it over."
+    return f"{since}: `resume` runs step {step or failed!r}{again}; `skip` leaves it out."
 
 
 def _ongoing(

@@ -1,4 +1,4 @@
-"""The fields of a workflow, as a handle shows them."""
+"""The fields of a workflow, as its handle shows them."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class HandleFields(Generic[W]):
         self.was_known = False  # create() found it by its idempotency key
         self.firsts: tuple[ExecutionRecord, ...] | None = None  # what create() inserted
         self._may_be_uncommitted = may_be_uncommitted  # only the session of create() may see it
-        # Classes are registered weakly: a class defined in a function that returned only a handle
-        # would be gone before its steps ran.
+        # The registry holds classes by weak references. Without this reference, a class defined in
+        # a function that returns only a handle would be collected before its steps ran.
         self._kept_class = registry.get(record.type)
 
     id = RecordField[Any]()
@@ -99,7 +99,7 @@ class HandleFields(Generic[W]):
 
     @property
     def hero(self) -> Any:
-        """The hero, loaded on access; None without a hero, or if it was deleted."""
+        """The hero, loaded on access; None if the workflow has none, or if it was deleted."""
         try:
             return heroes.load(
                 self._drive.environment,
@@ -159,7 +159,7 @@ class HandleFields(Generic[W]):
 
     @property
     def definition_version(self) -> str | None:
-        """The version of its document, which never changes; None for a class."""
+        """The version of the document that the workflow follows to its end; None for a class."""
         record = self._record
         if record.definition_version is None and record.definition_signature is not None:
             self.reload()  # a running step has read only a part of its workflow
@@ -178,7 +178,7 @@ class HandleFields(Generic[W]):
 
     @property
     def scheduled_at(self) -> datetime | None:
-        """The moment of the schedule's run that started it; None for any other workflow."""
+        """When the schedule run that started it was due; None if no schedule started it."""
         store, key = self._drive.store, self._record.id
         return store.read(lambda connection: store.schedule_runs.moment_of(connection, key))
 
@@ -234,19 +234,19 @@ class HandleFields(Generic[W]):
         return self
 
     def as_created(self) -> Self:
-        """Use the state that `create` wrote until `reload`, which saves a query."""
+        """Use the executions that `create` inserted until the next `reload`; this saves a query."""
         if self.firsts is not None:
             self._known_active = self.firsts
         return self
 
     def know(self, listed: ListedFields) -> Self:
-        """Use fields that were read for a whole list, until `reload`."""
+        """Use fields that were read for a whole list, until the next `reload`."""
         self._listed = listed
         return self
 
     @property
     def standing(self) -> tuple[WorkflowRecord, tuple[ExecutionRecord, ...]]:
-        """The row with its active executions; if there may be very many, with the oldest few."""
+        """The row with its active executions, or with only the oldest few if there may be many."""
         return self._record, self._oldest
 
     def _read(
@@ -299,7 +299,7 @@ class HandleFields(Generic[W]):
 
     @property
     def _oldest(self) -> tuple[ExecutionRecord, ...]:
-        """The active executions; if there may be very many, the oldest few in each state.
+        """The active executions, or only the oldest few in each state if there may be many.
 
         A few are enough to describe the workflow.
         """

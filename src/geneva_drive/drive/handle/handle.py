@@ -1,4 +1,4 @@
-"""A workflow for code outside its steps."""
+"""The handle of a workflow, which code outside its steps uses to read and command it."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ class WorkflowHandle(HandleAsyncForms[W]):
             now.reload()
         except NotCommitted:
             return (
-                "It waits for the commit of the session that created it; no worker sees it before. "
-                "If the session was rolled back, the workflow does not exist."
+                "It waits for the session that created it to commit; until then, no worker sees "
+                "it. If the session was rolled back, the workflow does not exist."
             )
         except WorkflowNotFound:
             pass  # deleted meanwhile: the handle still knows how it ended
         return now.why_as_read()
 
     def why_as_read(self) -> str:
-        """Return the sentence of `why()` from what this handle has read."""
+        """Return the sentence of `why()` without reading the workflow again."""
         return self._drive.explain(self._record, self._oldest)
 
     def timeline(self) -> Timeline:
@@ -88,8 +88,8 @@ class WorkflowHandle(HandleAsyncForms[W]):
     def what_if(self, node: str | None = None, reader: str | None = None) -> list[Consequence]:
         """Return the commands that are possible now, and what each would do.
 
-        Commands on single nodes are listed for the first five; `node` selects one. `reader` is a
-        person whose vote on an approval is included in the counts.
+        Commands on single nodes are listed for the first five nodes; pass `node` to list those of
+        one node. The counts of an approval include the vote that `reader`, a person, could add.
         """
         for name, value in (("node", node), ("reader", reader)):
             if value is not None:

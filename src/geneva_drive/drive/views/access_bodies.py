@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from geneva_drive.drive.access.keys import ApiKey, NewApiKey
+from geneva_drive.drive.access.api_keys import ApiKey, NewApiKey
 from geneva_drive.drive.views.execution_bodies import moment_body
 
 

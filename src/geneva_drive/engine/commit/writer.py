@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from geneva_drive.engine.commit import audit_trail
+from geneva_drive.engine.commit import change_records
 from geneva_drive.engine.commit.closed_waits import close_passed_waits, close_waits
 from geneva_drive.engine.commit.ended_run import Applied, EndedRun
 from geneva_drive.engine.commit.next_claim import ChainGate, NextClaim, open_gate
@@ -79,7 +79,7 @@ def write(
     _drop_pending(connection, store, changes, now)
     _move_workflows(connection, store, changes, now)
     any_claimed = _insert_executions(connection, store, changes, now, gate)
-    audit_trail.append(connection, store, changes, now)
+    change_records.append(connection, store, changes, now)
     chaining = gate.chaining if gate is not None and any_claimed else None
     scheduled = group_by_workflow(
         _read_scheduled(connection, store, changes, chaining, read_back=read_back)
@@ -119,7 +119,7 @@ def write_together(
         *(store.executions.moving(m.record, execution_values(m, now)) for m in change.executions),
         store.workflows.moving([change.record.id], change.record.state, values),
     ]
-    records = list(audit_trail.writes_of(store, change, now))
+    records = list(change_records.writes_of(store, change, now))
     due = [str(move.record.id) for move in change.executions if move.claimable]
     if notice is not None:
         notice = replace(notice, named=due[0]) if due else None

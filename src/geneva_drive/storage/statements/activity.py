@@ -17,7 +17,7 @@ _ONLY = 1  # the id of the row of marks
 
 
 class ActivityMarks(NamedTuple):
-    """The moments up to which ended executions were counted once, and counted for good."""
+    """The moments up to which ended executions have had their first and their final count."""
 
     counted_until: datetime
     settled_until: datetime

@@ -34,11 +34,11 @@ from geneva_drive.web.messages.parameters import (
     page_answer,
 )
 from geneva_drive.web.messages.start import start
-from geneva_drive.web.messages.values import duration_or_moment
-from geneva_drive.web.recent_workers import RecentWorkers
+from geneva_drive.web.messages.wait_value import duration_or_moment
 from geneva_drive.web.responses import JSONResponse
 from geneva_drive.web.security.gate import actor_of
 from geneva_drive.web.security.route_permissions import API
+from geneva_drive.web.worker_cache import WorkerCache
 
 router = APIRouter(prefix=f"{API}/executions", tags=["executions"])
 
@@ -108,7 +108,7 @@ def start_execution(
 ) -> JSONResponse:
     """Start a workflow; 200 with the existing one if its idempotency key is known."""
     drive: Drive = request.app.state.drive  # faster than to declare it as a dependency
-    workers: RecentWorkers = request.app.state.workers
+    workers: WorkerCache = request.app.state.workers
     handle = start(
         drive,
         body.workflow,

@@ -20,7 +20,7 @@ How to add a page, here `schedules`:
    route of its own. The route takes `form: PostedForm` (the token was checked then) and returns
    `command.run(request, form, back="/schedules", act=..., done=Answer("Paused", "..."))`: it
    redirects, and the page that follows shows the answer and focuses it. A second submit acts
-   once; a command that came too late changes nothing and says so. `act` passes the actor to the
+   once; a command that comes too late changes nothing and says so. `act` passes the actor to the
    Drive, as `actor_of(request).id`. Questions with consequences use the macro `confirmation`, at
    an address of their own (`?confirm=pause`), so that they work without script.
 5. Live: regions with an id and `data-live` change in place when `/api/v1/stream` hints at a

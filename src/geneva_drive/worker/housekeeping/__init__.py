@@ -2,6 +2,6 @@
 
 `duties.py` lists the duties; each has its own module. Any number of workers may do a duty at the
 same time. A round reads at most a batch of rows, and a row that the database refuses to change is
-skipped from then on (`refused_rows`). The poller itself calls `timers`, `deadlines` and
-`limit_waiters`, between claims.
+skipped from then on (`refused_rows`). The poller itself calls `timers`, between claims, which calls
+`schedules`, `limit_waiters` and `waits/deadlines`.
 """

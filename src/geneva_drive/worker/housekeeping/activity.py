@@ -1,8 +1,8 @@
 """Every `heartbeat_interval`: count the executions that ended, minute by minute, for charts.
 
-A minute is counted when it is over, and once more ten minutes later: an outcome may be committed
-late, by a worker with a slow clock or connection. The second count replaces the first, and the
-marks move only if no other worker has moved them, so nothing is counted twice.
+A minute is counted when it has ended, and again ten minutes later, because a worker with a slow
+clock or connection may commit an outcome late. The second count replaces the first, and the marks
+move only if no other worker has moved them, so nothing is counted twice.
 """
 
 from __future__ import annotations

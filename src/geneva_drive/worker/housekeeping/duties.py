@@ -1,4 +1,4 @@
-"""The list of a worker's duties; it does most of them every `heartbeat_interval` (10 seconds)."""
+"""The list of a worker's duties, most of them done every `heartbeat_interval` (10 seconds)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def duties(settings: Settings, may_judge: Callable[[], bool] = lambda: True) -> 
         orphans.duty(every),  # continue ready workflows without an active execution
         unreleased_waits.duty(every),  # release and cancel waits that a crash left behind
         undelivered_events.duty(every),  # deliver events that a crash left behind, remove old ones
-        event_starts.duty(every),  # start workflows that events trigger
+        event_starts.duty(every),  # start workflows that events trigger, every second
         stale_workflows.duty(every),  # report workflows without progress
         activity.duty(every),  # count ended executions, for charts
         documents.duty(every),  # read the triggers of documents, cancel expired workflows

@@ -1,4 +1,4 @@
-"""Loops with `transaction=True`: the writes of their items commit with the cursor."""
+"""Run a loop with `transaction=True`; after a rollback, run it again from its saved cursor."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _run_once(
     run: StepRun, loop: StepLoop, environment: Environment, claimed: Claimed, may_chain: MayChain
 ) -> Committed:
     # Imported here: it loads SQLAlchemy's ORM, which only these steps need.
-    from geneva_drive.engine.loops.loop_session import LoopTransaction
+    from geneva_drive.engine.loops.loop_transaction import LoopTransaction
 
     with (
         LoopTransaction(environment, loop) as transaction,

@@ -29,7 +29,7 @@ class Choice:
     label: str
     sentence: str
     is_primary: bool
-    needs_form: bool  # a rejection needs none of the fields
+    needs_form: bool  # False for a rejection, which may leave the fields empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class RequestView:
     votes: list[VoteLine]
     open_places: list[str]
     comment: str = ""
-    fault: str | None = None  # of the whole form
+    fault: str | None = None  # concerns the form as a whole, not one field
 
     @property
     def deadline(self) -> datetime | None:
@@ -70,13 +70,13 @@ class RequestView:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A form that was refused: its values, and the faults."""
+    """A form that was sent and refused: its values, and the error with the faults."""
 
     filled: Mapping[str, str]
     error: InvalidInput
 
     def faults(self, known: Sequence[str]) -> tuple[dict[str, str], str | None]:
-        """Return the faults by field, and the faults of no single field."""
+        """Return the fault of each field, and one sentence about all other faults."""
         if not isinstance(self.error, InvalidRecord):
             return {}, str(self.error)
         by_field: dict[str, str] = {}
@@ -94,7 +94,7 @@ class Sent:
 def view_of(
     approval: Approval, reader: str | None, *, sent: Sent | None = None, prefix: str = ""
 ) -> RequestView:
-    """Return the view for one reader; `sent` shows a refused form again, with its values."""
+    """Return the view for one reader; with `sent`, the form keeps its values and shows faults."""
     found = approval.what_if(reader=reader)
     given = approval.votes
     fields, fault = _fields(approval, sent, prefix)

@@ -16,7 +16,7 @@ from geneva_drive.drive.search.pages import Place, dead_letters_page
 from geneva_drive.states import DeadLetterState
 from geneva_drive.storage.schema.records import DeadLetterRecord, Key, WorkflowRecord
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import Fields, PostedForm
 from geneva_drive.web.dashboard.shell.list_pages import pager_paths
 from geneva_drive.web.dashboard.shell.page import render
@@ -120,7 +120,7 @@ def show(
 def retry(
     request: Request, drive: CurrentDrive, actor: CurrentActor, id: str, form: PostedForm
 ) -> Response:
-    done = Answer("Retried", "The failed step runs again, or the workflow goes on.")
+    done = FlashMessage("Retried", "The failed step runs again, or the workflow goes on.")
     notes = form.text("notes")
     return _run(
         request, form, id, lambda: drive.dead_letters.retry(id, actor=actor.id, notes=notes), done
@@ -131,7 +131,7 @@ def retry(
 def resolve(
     request: Request, drive: CurrentDrive, actor: CurrentActor, id: str, form: PostedForm
 ) -> Response:
-    done = Answer("Resolved", "It needs no operator any more. The workflow stays as it is.")
+    done = FlashMessage("Resolved", "It needs no operator any more. The workflow stays as it is.")
     notes = form.text("notes")
     return _run(
         request, form, id, lambda: drive.dead_letters.resolve(id, actor=actor.id, notes=notes), done
@@ -139,7 +139,7 @@ def resolve(
 
 
 def _run(
-    request: Request, form: Fields, id: str, act: Callable[[], object], done: Answer
+    request: Request, form: Fields, id: str, act: Callable[[], object], done: FlashMessage
 ) -> Response:
     return command.run(request, form, back=f"/dead-letters/{id}", act=act, done=done)
 

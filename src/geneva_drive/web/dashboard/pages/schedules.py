@@ -21,7 +21,7 @@ from geneva_drive.drive.schedules import Schedule, ScheduleRun
 from geneva_drive.drive.search.search import active_of
 from geneva_drive.states import MissedRuns, Overlap, SkippedReason
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import plural
@@ -89,7 +89,9 @@ class RunRow:
             case SkippedReason.PAUSED:
                 return "The schedule was paused."
             case None:
-                return "Starts when the run before has ended." if run.state == "queued" else ""
+                return (
+                    "Starts when the previous workflow has ended." if run.state == "queued" else ""
+                )
 
 
 @router.get("/schedules")
@@ -236,7 +238,7 @@ def questions(schedule: Schedule) -> dict[str, ScheduleQuestion]:
 def pause(
     request: Request, drive: CurrentDrive, actor: CurrentActor, form: PostedForm, type: str
 ) -> Response:
-    done = Answer("Paused", f"No run of `{type}` starts until the schedule is resumed.")
+    done = FlashMessage("Paused", f"No run of `{type}` starts until the schedule is resumed.")
     act = partial(drive.schedules.pause, type, actor.id, form.text("reason"))
     return _give(request, form, type, act, done)
 
@@ -245,7 +247,7 @@ def pause(
 def resume(
     request: Request, drive: CurrentDrive, actor: CurrentActor, form: PostedForm, type: str
 ) -> Response:
-    done = Answer("Resumed", f"The schedule of `{type}` starts its runs again.")
+    done = FlashMessage("Resumed", f"The schedule of `{type}` starts its runs again.")
     act = partial(drive.schedules.resume, type, actor.id, form.text("reason"))
     return _give(request, form, type, act, done)
 
@@ -264,18 +266,18 @@ def run(
     )
 
 
-def _answer(drive: Drive, run: ScheduleRun) -> Answer:
+def _answer(drive: Drive, run: ScheduleRun) -> FlashMessage:
     drive.wake_workers()
     if run.state == "started":
-        return Answer(
+        return FlashMessage(
             "Started",
             f"Workflow {run.workflow_id} of `{run.type}` runs as soon as a worker is free.",
             link=f"/workflows/{run.workflow_id}",
             link_words="See the workflow",
         )
     if run.state == "queued":
-        return Answer("Queued", "The run starts when the run before has ended.")
-    return Answer("Skipped", f"No workflow was started. {RunRow(run).sentence}", "late")
+        return FlashMessage("Queued", "The run starts when the previous workflow has ended.")
+    return FlashMessage("Skipped", f"No workflow was started. {RunRow(run).sentence}", "late")
 
 
 def _give(
@@ -283,7 +285,7 @@ def _give(
     form: PostedForm,
     type: str,
     act: Callable[[], Any],
-    done: Answer | Callable[[], Answer],
+    done: FlashMessage | Callable[[], FlashMessage],
 ) -> Response:
     back = f"/schedules/{_quoted(type)}"
     return command.run(request, form, back=back, act=act, done=done)

@@ -1,7 +1,7 @@
 """Commands by form post: act, redirect, and show the answer on the page that follows.
 
     return run(request, form, back=f"/workflows/{id}", act=lambda: handle.pause(...),
-               done=Answer("Paused", "..."))
+               done=FlashMessage("Paused", "..."))
 
 A form that was sent twice acts once. A command that comes too late or is refused changes nothing,
 and the answer says so.
@@ -23,9 +23,8 @@ from geneva_drive.errors import (
     InvalidStateError,
     NotPermitted,
 )
-from geneva_drive.web.dashboard.shell import answer as answers
-from geneva_drive.web.dashboard.shell import answer_cache
-from geneva_drive.web.dashboard.shell.answer import ANSWER_COOKIE, SECONDS, Answer
+from geneva_drive.web.dashboard.shell import answer_cache, flash_message
+from geneva_drive.web.dashboard.shell.flash_message import ANSWER_COOKIE, SECONDS, FlashMessage
 from geneva_drive.web.dashboard.shell.forms import Fields, form_cookie
 from geneva_drive.web.dashboard.shell.page import cookie_path, set_cookie
 
@@ -37,7 +36,7 @@ class _SentForms:
     """The forms that were sent recently, with their answers."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[str, tuple[str, Answer] | None] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[str, FlashMessage] | None] = OrderedDict()
         self._lock = threading.Lock()
 
     def is_first(self, key: str) -> bool:
@@ -49,7 +48,7 @@ class _SentForms:
                 self._answers.popitem(last=False)
             return True
 
-    def note(self, key: str, path: str, answer: Answer) -> None:
+    def note(self, key: str, path: str, answer: FlashMessage) -> None:
         with self._lock:
             self._answers[key] = (path, answer)
 
@@ -57,7 +56,7 @@ class _SentForms:
         with self._lock:
             self._answers.pop(key, None)
 
-    def answer_of(self, key: str) -> tuple[str, Answer] | None:
+    def answer_of(self, key: str) -> tuple[str, FlashMessage] | None:
         """Return the path after the form, and its answer; None while its command runs."""
         with self._lock:
             return self._answers.get(key)
@@ -72,18 +71,18 @@ def run(
     *,
     back: str,
     act: Callable[[], object],
-    done: Answer | Callable[[], Answer],
+    done: FlashMessage | Callable[[], FlashMessage],
     ahead: Callable[[], str] | None = None,
     refuse: Callable[[InvalidInput], Response] | None = None,
 ) -> Response:
-    """Act, and redirect to `back`, a path of the dashboard, which shows the answer.
+    """Call `act`, and redirect to `back`, a path of the dashboard, which shows the flash message.
 
     `done` may be a function, called after `act`, if its words depend on the result. `ahead` returns
-    another path after success. `refuse` shows the form again, with its values and faults.
+    the path to redirect to on success. `refuse` shows the form again, with its values and faults.
     """
     key = f"{form_cookie(request)}.{request.url.path}.{form.once}"
     if form.once and not _SENT.is_first(key):
-        twice = Answer("Sent twice", "The form was sent twice; it acted once.", "late")
+        twice = FlashMessage("Sent twice", "The command was carried out only once.", "late")
         return redirect(request, *(_SENT.answer_of(key) or (back, twice)))
     path = back
     try:
@@ -92,14 +91,14 @@ def run(
         answer = done() if callable(done) else done
         path = back if ahead is None else ahead()
     except (InvalidStateError, ClaimLost) as error:
-        answer = Answer("Too late", f"{error} {_CHANGED_NOTHING}", "late")
+        answer = FlashMessage("Too late", f"{error} {_CHANGED_NOTHING}", "late")
     except NotPermitted as error:
-        answer = Answer("You may look, but not do this", str(error), "refused")
+        answer = FlashMessage("You are not permitted to do this", str(error), "refused")
     except InvalidInput as error:
         if refuse is not None:
             _SENT.forget(key)
             return refuse(error)
-        answer = Answer("This cannot be done as it is written", str(error), "wrong")
+        answer = FlashMessage("The form cannot be accepted", str(error), "wrong")
     except BaseException:
         _SENT.forget(key)
         raise
@@ -107,14 +106,18 @@ def run(
     return redirect(request, path, answer)
 
 
-def redirect(request: Request, path: str, answer: Answer | None = None) -> Response:
-    """Redirect to a path of the dashboard, which shows the answer and focuses it."""
+def redirect(request: Request, path: str, answer: FlashMessage | None = None) -> Response:
+    """Redirect to a path of the dashboard, which shows the flash message and focuses it."""
     root = cookie_path(request).rstrip("/")
     mark = "" if answer is None else "#answer"
     response = RedirectResponse(f"{root}{local(path)}{mark}", HTTPStatus.SEE_OTHER)
     if answer is not None:
         set_cookie(
-            request, response, ANSWER_COOKIE, answers.written(request, answer), seconds=SECONDS
+            request,
+            response,
+            ANSWER_COOKIE,
+            flash_message.written(request, answer),
+            seconds=SECONDS,
         )
     return response
 

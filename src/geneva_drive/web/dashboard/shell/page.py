@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from geneva_drive.definition.actor import Actor
 from geneva_drive.drive.drive import Drive
 from geneva_drive.errors import GenevaDriveError
-from geneva_drive.web.dashboard.shell import answer, answer_cache, counts, navigation
+from geneva_drive.web.dashboard.shell import answer_cache, counts, flash_message, navigation
 from geneva_drive.web.dashboard.shell.forms import FORM_COOKIE, new_form_cookie, token_of
 from geneva_drive.web.dashboard.shell.preferences import Preferences, preferences_of
 from geneva_drive.web.dashboard.shell.templates import Surroundings, render_template
@@ -50,7 +50,7 @@ class Shell:
         self.here = here
         self.has_own_login: bool = request.app.state.credentials.is_from_host
         self.now: datetime = self.drive.clock.now()
-        self.answer = answer.read(request)
+        self.answer = flash_message.read(request)
 
     @property
     def token(self) -> str:
@@ -105,7 +105,7 @@ def render(
     if made is not None:
         set_cookie(request, response, FORM_COOKIE, made)
     if shell.answer is not None:
-        response.delete_cookie(answer.ANSWER_COOKIE, path=cookie_path(request))
+        response.delete_cookie(flash_message.ANSWER_COOKIE, path=cookie_path(request))
     return response
 
 

@@ -21,7 +21,7 @@ from geneva_drive.web.dashboard.decision.votes import history_lines, past
 from geneva_drive.web.dashboard.pages.approvals.inbox import read_part
 from geneva_drive.web.dashboard.pages.approvals.nearby_nodes import place_of
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import cut, duration
@@ -142,16 +142,16 @@ def _next(drive: Drive, actor: Actor, approval: Approval) -> Any:
     return ids[0] if ids else None
 
 
-def _done(drive: Drive, actor: Actor, approval: Approval, choice: str) -> Answer:
+def _done(drive: Drive, actor: Actor, approval: Approval, choice: str) -> FlashMessage:
     following = _next(drive, actor, approval)
     link = None if following is None else f"/approvals/{following}"
     words = None if following is None else "Next approval"
     if approval.reload().state is ApprovalState.PENDING:
         text = "Other people still have to decide. You may change your vote until then."
-        return Answer(f"You {past(choice)}", text, link=link, link_words=words)
-    return Answer(
+        return FlashMessage(f"You {past(choice)}", text, link=link, link_words=words)
+    return FlashMessage(
         f"You {past(choice)}",
-        "It is decided. The workflow goes on accordingly.",
+        "The request is decided, and the workflow continues.",
         link=link,
         link_words=words,
     )

@@ -12,7 +12,7 @@ from geneva_drive.definition.nodes.phrases import from_name
 from geneva_drive.errors import InvalidInput
 from geneva_drive.web.dashboard.pages.approvals.page import PassingOn, RequestVisit, shown
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import Fields, PostedForm
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
 
@@ -25,7 +25,9 @@ def delegate(
 ) -> Response:
     approval = drive.approvals.get(id)
     to = form.text("to") or ""
-    done = Answer("Delegated", f"{to} decides instead of you. Links made so far are dead.")
+    done = FlashMessage(
+        "Delegated", f"{to} decides instead of you. Earlier decision links stop working."
+    )
     visit = RequestVisit(request, drive, actor, approval)
     return _run(visit, form, "delegate", lambda: approval.delegate(to, by=actor), done)
 
@@ -37,13 +39,16 @@ def escalate(
     approval = drive.approvals.get(id)
     to = form.text("to")
     role = from_name(to or approval.escalate_to or "")
-    done = Answer("Escalated", f"The role {role} is asked now. Votes and links so far are void.")
+    done = FlashMessage(
+        "Escalated",
+        f"The role {role} decides now. Earlier votes and decision links are no longer valid.",
+    )
     visit = RequestVisit(request, drive, actor, approval)
     return _run(visit, form, "escalate", lambda: approval.escalate(to, by=actor), done)
 
 
 def _run(
-    visit: RequestVisit, form: Fields, name: str, act: Callable[[], object], done: Answer
+    visit: RequestVisit, form: Fields, name: str, act: Callable[[], object], done: FlashMessage
 ) -> Response:
     def refuse(error: InvalidInput) -> Response:
         asked = PassingOn(name, form.get("to", ""), str(error))

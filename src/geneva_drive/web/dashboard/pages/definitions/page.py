@@ -23,8 +23,8 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.graph.graph_view import GraphView
 from geneva_drive.web.dashboard.pages.workflow.graph_drawing import draw
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
 from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import plural
@@ -155,7 +155,7 @@ def enable(
         form,
         back=f"/definitions/{_quoted(name)}",
         act=lambda: drive.definitions.enable(name, actor=actor.id),
-        done=Answer("Enabled", f"Workflows of `{name}` can start again."),
+        done=FlashMessage("Enabled", f"Workflows of `{name}` can start again."),
     )
 
 
@@ -168,7 +168,7 @@ def disable(
         form,
         back=f"/definitions/{_quoted(name)}",
         act=lambda: drive.definitions.disable(name, actor=actor.id),
-        done=Answer(
+        done=FlashMessage(
             "Disabled", f"No workflow of `{name}` starts. Those that are ongoing continue."
         ),
     )

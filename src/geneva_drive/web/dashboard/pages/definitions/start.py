@@ -21,7 +21,7 @@ from geneva_drive.web.dashboard.pages.definitions.start_form import (
     read_form,
 )
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive, find
@@ -90,11 +90,11 @@ def start(
     )
 
 
-def _answer(workflow: WorkflowHandle[Any]) -> Answer:
+def _answer(workflow: WorkflowHandle[Any]) -> FlashMessage:
     if workflow.was_known:
-        words = "A workflow was started with this idempotency key before: this one. No other began."
-        return Answer("Known already", words, "late")
-    return Answer("Started", "It runs as soon as a worker is free.")
+        words = "This workflow was started earlier, with the same idempotency key."
+        return FlashMessage("Already started", words, "late")
+    return FlashMessage("Started", "It runs as soon as a worker is free.")
 
 
 def _model(request: Request, drive: Drive, name: str, id: str) -> WorkflowHandle[Any] | None:

@@ -14,7 +14,7 @@ from geneva_drive.errors import InvalidInput
 from geneva_drive.web.dashboard.pages.events.page import PATH, lead_of, render_list
 from geneva_drive.web.dashboard.pages.events.publication_form import PublicationForm, read_form
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
 
@@ -78,9 +78,11 @@ def _placed(error: InvalidInput) -> dict[str, str]:
     return {"": text}
 
 
-def _answer(event: PublishedEvent) -> Answer:
+def _answer(event: PublishedEvent) -> FlashMessage:
     if event.duplicate:
-        words = "Its source had published this id before. Nothing was published."
-        return Answer("Known already", words, "late")
+        words = "Its source has already published an event with this id. Nothing was published."
+        return FlashMessage("Already published", words, "late")
     first, rest = lead_of(event.heard_by())
-    return Answer("Published", f"{first} {rest} Classes that it starts follow as workers see it.")
+    return FlashMessage(
+        "Published", f"{first} {rest} Workers start the workflows that it triggers."
+    )

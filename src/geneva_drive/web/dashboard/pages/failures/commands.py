@@ -9,11 +9,11 @@ from fastapi.responses import Response
 
 from geneva_drive.drive.bulk.bulk import BulkLimits
 from geneva_drive.errors import InvalidInput, NotPermitted
+from geneva_drive.web.dashboard.pages.failures.confirmation import WHERE
 from geneva_drive.web.dashboard.pages.failures.page import COMMANDS, FailureFilter
-from geneva_drive.web.dashboard.pages.failures.question import WHERE
 from geneva_drive.web.dashboard.pages.failures.resume_pace import limits_in
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.words import number, plural
 from geneva_drive.web.messages.parameters import CurrentActor, CurrentDrive
@@ -44,7 +44,7 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
         reason = form.text("reason")
         started.append(drive.bulk(name, where, actor=actor.id, reason=reason, **limits))
 
-    def done() -> Answer:
+    def done() -> FlashMessage:
         run = started[0]
         total = run.bulk.total if run.bulk is not None else 0
         has_page = "GET /workflows/{id}" in PAGES
@@ -52,11 +52,11 @@ def give(request: Request, drive: CurrentDrive, actor: CurrentActor, form: Poste
         if limits.get("first") and total > 1:
             title = f"Resuming 1 of {plural(total, 'workflow')}"
             order = f"The other {number(total - 1)} follow once it has passed the step. "
-        return Answer(
+        return FlashMessage(
             title,
             f"{order}This runs on the server as workflow {run.id}; you may leave the page.",
             link=f"/workflows/{run.id}" if has_page else f"/workflows?state=all&q={run.id}",
-            link_words="See how it goes",
+            link_words="Watch its progress",
         )
 
     back = FailureFilter.of(form).path()

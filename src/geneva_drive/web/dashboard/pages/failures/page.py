@@ -21,6 +21,7 @@ from geneva_drive.drive.timeline.traceback_parts import (
 )
 from geneva_drive.storage.schema.records import Key, WorkflowRecord
 from geneva_drive.storage.statements.search.failures import FailureDetail
+from geneva_drive.web.dashboard.pages.failures.confirmation import confirmation_of
 from geneva_drive.web.dashboard.pages.failures.groups import (
     SPANS,
     GroupView,
@@ -28,7 +29,6 @@ from geneva_drive.web.dashboard.pages.failures.groups import (
     opened_view,
     view_of,
 )
-from geneva_drive.web.dashboard.pages.failures.question import question_of
 from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.messages.parameters import CurrentDrive
@@ -121,7 +121,7 @@ def shown(
         "allowed": allowed,
         "question": None
         if opened is None or confirm not in allowed
-        else question_of(drive, opened, confirm),
+        else confirmation_of(drive, opened, confirm),
         "last_known": None if views else _last_known(drive, found),
     }
     return render(request, "pages/failures.html", values, here="failures")

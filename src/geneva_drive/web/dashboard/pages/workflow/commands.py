@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.errors import InvalidInput, InvalidStateError
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import Fields, PostedForm
 from geneva_drive.web.dashboard.shell.words import duration
 from geneva_drive.web.messages.parameters import CurrentDrive, find
@@ -134,10 +134,10 @@ def _run(request: Request, drive: CurrentDrive, id: str, form: Fields, name: str
             words = _too_late(workflow, actor, drive.clock.now(), error)
             raise InvalidStateError(words) from error
 
-    def said() -> Answer:
+    def said() -> FlashMessage:
         is_pending = workflow.reload().requested is not None
         first = "It takes effect when the running step ends. " if is_pending else ""
-        return Answer("Asked for" if is_pending else title, f"{first}{workflow.why()}")
+        return FlashMessage("Requested" if is_pending else title, f"{first}{workflow.why()}")
 
     return command.run(
         request,

@@ -18,9 +18,9 @@ from geneva_drive.errors import InvalidInput, InvalidStateError, NotPermitted
 from geneva_drive.states import Need, WorkflowState
 from geneva_drive.storage.schema import keys
 from geneva_drive.web.dashboard.pages.failures.resume_pace import limits_in
-from geneva_drive.web.dashboard.pages.workflows.address import Address, read_address
+from geneva_drive.web.dashboard.pages.workflows.url_filters import Address, read_address
 from geneva_drive.web.dashboard.shell import command
-from geneva_drive.web.dashboard.shell.answer import Answer
+from geneva_drive.web.dashboard.shell.flash_message import FlashMessage
 from geneva_drive.web.dashboard.shell.forms import PostedForm
 from geneva_drive.web.dashboard.shell.page import render
 from geneva_drive.web.dashboard.shell.words import number, plural
@@ -129,12 +129,12 @@ def _give_to_all(
         where = chosen.where(drive)
         started.append(drive.bulk(chosen.command, where, actor=actor.id, reason=reason, **limits))
 
-    def done() -> Answer:
-        return Answer(
+    def done() -> FlashMessage:
+        return FlashMessage(
             f"{_DOING[chosen.command]} all that match",
             f"This runs on the server as workflow {started[0].id}; you may leave the page.",
             link=f"/workflows?state=all&q={started[0].id}",
-            link_words="See how it goes",
+            link_words="Watch its progress",
         )
 
     return command.run(request, form, back=chosen.back, act=act, done=done)
@@ -210,9 +210,9 @@ def _give(workflow: WorkflowHandle[Any], name: str, reason: str | None, actor: s
             workflow.cancel(reason=reason, actor=actor)
 
 
-def _answer(chosen: Chosen, done: list[Any], late: list[str]) -> Answer:
+def _answer(chosen: Chosen, done: list[Any], late: list[str]) -> FlashMessage:
     title = f"{_DONE[chosen.command]} {plural(len(done), 'workflow')}"
     if not late:
-        return Answer(title, "The list shows their current state.")
-    words = f"{plural(len(late), 'workflow')} came too late and stayed as they were. "
-    return Answer(title, words + " ".join(late[:3]), "late")
+        return FlashMessage(title, "The list shows their current state.")
+    words = f"It was too late for {plural(len(late), 'workflow')}, which did not change. "
+    return FlashMessage(title, words + " ".join(late[:3]), "late")

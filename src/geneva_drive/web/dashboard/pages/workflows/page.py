@@ -14,10 +14,10 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.drive.search.browse import BrowsedPage, browse, count_browsed
 from geneva_drive.drive.search.search import SearchCount
 from geneva_drive.states import WorkflowState
-from geneva_drive.web.dashboard.pages.workflows.address import Address, read_address
 from geneva_drive.web.dashboard.pages.workflows.bulk import BULK, may
 from geneva_drive.web.dashboard.pages.workflows.export import csv_lines
 from geneva_drive.web.dashboard.pages.workflows.tabs import tabs
+from geneva_drive.web.dashboard.pages.workflows.url_filters import Address, read_address
 from geneva_drive.web.dashboard.shell import command
 from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.page import render

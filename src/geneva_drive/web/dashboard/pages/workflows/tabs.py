@@ -8,7 +8,7 @@ from geneva_drive.drive.drive import Drive
 from geneva_drive.drive.search.browse import Browsing, count_browsed
 from geneva_drive.drive.search.filter import SearchFilter
 from geneva_drive.states import Need
-from geneva_drive.web.dashboard.pages.workflows.address import ALL, Address
+from geneva_drive.web.dashboard.pages.workflows.url_filters import ALL, Address
 from geneva_drive.web.dashboard.shell.answer_cache import BriefMemory
 from geneva_drive.web.dashboard.shell.state_symbols import need_hue
 

@@ -1,4 +1,4 @@
-"""The workers, read at most once a second for the responses to starts."""
+"""The cached list of workers, for the responses to starts: read at most once a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geneva_drive.storage.schema.records import WorkerRecord
 _KEPT_SECONDS = 1.0
 
 
-class RecentWorkers:
+class WorkerCache:
     """The workers of a Drive as they were within the last second."""
 
     def __init__(self, drive: Drive) -> None:

@@ -1,4 +1,4 @@
-"""The filters of the list in its address, so that every view of it can be linked to."""
+"""The filters of the workflow list in its URL, so that every view of it can be linked to."""
 
 from __future__ import annotations
 

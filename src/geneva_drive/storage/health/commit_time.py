@@ -1,4 +1,4 @@
-"""The time of a bare commit: one row at a time, on the user's own engine."""
+"""Measure the time of a bare commit: one row at a time, on the user's own engine."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from geneva_drive import checks
 from geneva_drive.definition.actor import MAX_ID_LENGTH, Actor
 from geneva_drive.display import shown
 from geneva_drive.drive.access import secret as secrets
+from geneva_drive.drive.access.api_key_cache import Admission, ApiKeyCache
 from geneva_drive.drive.access.permissions import checked_permissions
-from geneva_drive.drive.access.recent_keys import Admission, RecentKeys
 from geneva_drive.drive.access.roles import MAX_NAME_LENGTH, granted_by, read_grants
 from geneva_drive.drive.access.secret import Secret
 from geneva_drive.durations import Duration
@@ -79,7 +79,7 @@ class Keys:
 
     def __init__(self, drive: Drive) -> None:
         self._drive = drive
-        self._recent = RecentKeys()
+        self._recent = ApiKeyCache()
 
     def create(
         self,

@@ -1,4 +1,4 @@
-"""Recently authenticated API keys, which save most requests a query."""
+"""A cache of recently authenticated API keys, which saves most requests a query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Admission:
     ends_at: datetime | None
 
 
-class RecentKeys:
+class ApiKeyCache:
     """The admissions of the last second, by the hash of the secret.
 
     Threads share it without a lock: each call reads or replaces one entry.

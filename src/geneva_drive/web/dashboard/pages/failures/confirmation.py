@@ -1,4 +1,4 @@
-"""The question before a command for a group: the exact count, and what will happen."""
+"""The confirmation of a command for a group: the exact count, and what will happen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDING = "They end now. Steps that are left never run. What has run is not undo
 
 
 @dataclass(frozen=True, slots=True)
-class GroupQuestion:
+class GroupConfirmation:
     """A command for a group, with the count of workflows and the consequence."""
 
     command: str
@@ -35,14 +35,14 @@ class GroupQuestion:
         return {"command": self.command, **{WHERE + k: v for k, v in self.where.items()}}
 
 
-def question_of(drive: Drive, view: GroupView, name: str) -> GroupQuestion | None:
-    """Return the question; None if the command does not apply to the group."""
+def confirmation_of(drive: Drive, view: GroupView, name: str) -> GroupConfirmation | None:
+    """Return the confirmation; None if the command does not apply to the group."""
     if not (view.is_held if name == "resume" else view.is_open):
         return None
     where = view.group.where
     found = drive.bulk(name, where, dry_run=True)
     sentence = _resumption(drive, view) if name == "resume" else _ENDING
-    return GroupQuestion(name, found.count, sentence, where)
+    return GroupConfirmation(name, found.count, sentence, where)
 
 
 def _resumption(drive: Drive, view: GroupView) -> str:

@@ -1,4 +1,4 @@
-"""The answer to a command: a message that the next page shows once, with the focus on it."""
+"""The flash message of a command, which the next page shows once, with the focus on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["done", "late", "refused", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FlashMessage:
     """The result of a command, in words."""
 
     title: str
@@ -42,8 +42,8 @@ class Answer:
         return {"done": "completed", "late": "late", "refused": "lock", "wrong": "late"}[self.kind]
 
 
-def written(request: Request, answer: Answer) -> str:
-    """Return the cookie of an answer, signed with the cookie of the browser's forms."""
+def written(request: Request, answer: FlashMessage) -> str:
+    """Return the cookie of a flash message, signed with the cookie of the browser's forms."""
     values = asdict(answer)
     values["title"] = cut(answer.title, _LONGEST_TITLE)
     values["text"] = cut(answer.text, _LONGEST_TEXT)
@@ -51,13 +51,13 @@ def written(request: Request, answer: Answer) -> str:
     return f"{text}.{_signature(request, text)}"
 
 
-def read(request: Request) -> Answer | None:
+def read(request: Request) -> FlashMessage | None:
     """Return the answer that waits for this page."""
     text, _, signature = request.cookies.get(ANSWER_COOKIE, "").rpartition(".")
     if not text or not hmac.compare_digest(signature.encode(), _signature(request, text).encode()):
         return None
     try:
-        return Answer(**json.loads(base64.urlsafe_b64decode(text)))
+        return FlashMessage(**json.loads(base64.urlsafe_b64decode(text)))
     except (binascii.Error, ValueError, TypeError):
         return None
 

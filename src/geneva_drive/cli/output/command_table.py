@@ -1,4 +1,4 @@
-"""The table of the commands of operators."""
+"""The commands that operators gave, as a table."""
 
 from __future__ import annotations
 

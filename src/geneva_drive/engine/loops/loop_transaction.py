@@ -1,4 +1,4 @@
-"""Loops with `transaction=True`: the items' writes and the cursor commit together."""
+"""The transaction of a loop with `transaction=True`: items and cursor commit together."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class BenchResults:
     bare_commit: timedelta
     start_p50: timedelta
     start_p99: timedelta

@@ -1,4 +1,4 @@
-"""Values of bodies that JSON has no type for."""
+"""The `wait` of a request body: a duration or a moment."""
 
 from __future__ import annotations
 
