@@ -18,11 +18,12 @@ How to add a page, here `schedules`:
    `web/security/route_permissions.py`. The gate checks them before the route runs.
 4. A command is a form with `{{ hidden(shell) }}` and the attribute `data-once` that posts to a
    route of its own. The route takes `form: PostedForm` (the token was checked then) and returns
-   `command.run(request, form, back="/schedules", act=..., done=Answer("Paused", "..."))`: it
-   redirects, and the page that follows shows the answer and focuses it. A second submit acts
-   once; a command that comes too late changes nothing and says so. `act` passes the actor to the
-   Drive, as `actor_of(request).id`. Questions with consequences use the macro `confirmation`, at
-   an address of their own (`?confirm=pause`), so that they work without script.
+   `command.run(request, form, back="/schedules", act=..., done=FlashMessage("Paused", "..."))`:
+   it redirects, and the next page shows the flash message and focuses it. A form that is sent
+   twice acts once; a command that comes too late changes nothing and says so. `act` passes the
+   actor to the Drive, as `actor_of(request).id`. Questions with consequences use the
+   macro `confirmation`, at an address of their own (`?confirm=pause`), so that they work without
+   script.
 5. Live: regions with an id and `data-live` change in place when `/api/v1/stream` hints at a
    change. A `<tbody id="rows" data-live data-rows>` whose rows have `data-key` keeps its rows
    where they are; new ones wait behind `<button class="newer" data-newer="rows" hidden>`. A
