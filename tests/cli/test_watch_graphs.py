@@ -89,8 +89,8 @@ def test_the_last_screen_of_a_graph_shows_what_failed(order: Handle, geneva: gd.
     assert _frame(geneva) == drawn("""
         Order 1 is paused
         It has been paused since 2026-01-02 03:04:05 UTC (ValueError: none left):
-        `resume` runs node 'check_stock' and all other failed nodes again, `skip` passes
-        it over.
+        `resume` runs node 'check_stock' and all other failed nodes again; `skip` leaves
+        it out.
 
         level 1: validate                  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  1/1
         level 2: check_stock, check_fraud                                  0/2
