@@ -117,6 +117,17 @@ def test_the_first_sentence_says_who_is_asked_and_then_why_it_failed(
     assert "workers completed" not in failed  # a map that is over has no panel
 
 
+def test_a_large_value_is_shown_in_part(opened: Open, sqlite_drive: gd.Drive) -> None:
+    workflow = Purchase.using(sqlite_drive).create(context={"lines": [None] * 100_000})
+
+    page = words_of(opened("viewer").get(f"/workflows/{workflow.id}").text)
+
+    assert "lines 100,000 items" in page
+    assert "780,002 more characters; the REST API returns the whole value." in page
+    assert len(page) < 50_000
+
+
+
 def test_a_pause_by_hand_names_the_person_and_the_reason(
     opened: Open, sqlite_drive: gd.Drive
 ) -> None:

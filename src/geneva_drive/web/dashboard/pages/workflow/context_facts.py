@@ -12,6 +12,7 @@ from geneva_drive.drive.handle.handle import WorkflowHandle
 from geneva_drive.web.dashboard.shell.words import cut, number, plural, state_word
 
 _LONGEST = 120
+_LONGEST_WHOLE = 20_000  # characters; a stored value may have a million, and pages stay small
 _DONE = {
     "pause": "Paused",
     "resume": "Resumed",
@@ -24,7 +25,7 @@ _DONE = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A key with its value, shortened to a line; the whole value is behind a fold."""
+    """A key with its value, shortened to a line; more of it is behind a fold."""
 
     name: str
     short: str
@@ -99,11 +100,22 @@ def fact(name: str, value: Any) -> Fact:
     value = _plain(value)
     if isinstance(value, str):
         is_long = len(value) > _LONGEST or "\n" in value
-        return Fact(name, cut(value.partition("\n")[0], _LONGEST), value if is_long else None)
+        return Fact(name, cut(value.partition("\n")[0], _LONGEST), _whole(value) if is_long else None)
     if isinstance(value, list | dict) and value:
         noun = "item" if isinstance(value, list) else "key"
-        return Fact(name, plural(len(value), noun), json.dumps(value, indent=2, ensure_ascii=False))
+        whole = _whole(json.dumps(value, indent=2, ensure_ascii=False))
+        return Fact(name, plural(len(value), noun), whole)
     return Fact(name, json.dumps(value, ensure_ascii=False))
+
+
+def _whole(text: str) -> str:
+    left_out = len(text) - _LONGEST_WHOLE
+    if left_out <= 0:
+        return text
+    return (
+        f"{text[:_LONGEST_WHOLE]}\n\n"
+        f"{plural(left_out, 'more character')}; the REST API returns the whole value."
+    )
 
 
 def _plain(value: Any) -> Any:
