@@ -127,7 +127,6 @@ def test_a_large_value_is_shown_in_part(opened: Open, sqlite_drive: gd.Drive) ->
     assert len(page) < 50_000
 
 
-
 def test_a_pause_by_hand_names_the_person_and_the_reason(
     opened: Open, sqlite_drive: gd.Drive
 ) -> None:

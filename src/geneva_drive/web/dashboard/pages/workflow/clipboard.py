@@ -9,6 +9,8 @@ from typing import Any
 
 from geneva_drive.drive.handle.handle import WorkflowHandle
 
+_LONGEST_CONTEXT = 20_000  # characters
+
 
 @dataclass(frozen=True, slots=True)
 class Copy:
@@ -18,12 +20,14 @@ class Copy:
 
 def copies_of(workflow: WorkflowHandle[Any], address: str) -> tuple[Copy, ...]:
     """Return the texts that open this workflow elsewhere; `address` is the API's address."""
+    # A larger context belongs in a file, and would be a large part of the page.
+    is_small = len(workflow.stored_context) <= _LONGEST_CONTEXT
     url = shlex.quote(f"{address}/api/v1/executions/{workflow.id}")
     return (
         Copy("CLI", f"geneva show {shlex.quote(str(workflow.id))}"),
         Copy("curl", f'curl -H "Authorization: Bearer $GENEVA_KEY" {url}'),
         Copy("Python", f"workflow = gd.Workflow.find({workflow.id!r})"),
-        Copy("pytest", _test(workflow)),
+        *((Copy("pytest", _test(workflow)),) if is_small else ()),
     )
 
 

@@ -100,7 +100,9 @@ def fact(name: str, value: Any) -> Fact:
     value = _plain(value)
     if isinstance(value, str):
         is_long = len(value) > _LONGEST or "\n" in value
-        return Fact(name, cut(value.partition("\n")[0], _LONGEST), _whole(value) if is_long else None)
+        return Fact(
+            name, cut(value.partition("\n")[0], _LONGEST), _whole(value) if is_long else None
+        )
     if isinstance(value, list | dict) and value:
         noun = "item" if isinstance(value, list) else "key"
         whole = _whole(json.dumps(value, indent=2, ensure_ascii=False))
