@@ -9,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 import geneva_drive as gd
+from geneva_drive.engine.heroes import heroes
 from tests.web.dashboard.signing_in import Browser, signed_in
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def filled(own_classes: None, tmp_path_factory: pytest.TempPathFactory) -> tuple
         path = tmp_path_factory.mktemp("filled") / "shop-production"
         drive = gd.Drive(f"sqlite:///{path}")
         drive.migrate()
-        _FILLED.append((path, fill(drive)))
+        # Other tests of this process may have mapped a class `Order`, whose table is elsewhere.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(heroes, "_class_for", lambda *_: None)
+            _FILLED.append((path, fill(drive)))
         drive.close()
     return _FILLED[0]
 

@@ -155,7 +155,7 @@ def _choices(value: object) -> tuple[str, ...]:
 
 def _effect(option: str, value: object, kind: type[E]) -> tuple[E, str | DeclaredNode | None]:
     """Return the effect, and the task if the value names one."""
-    if value in words_of(kind):
+    if isinstance(value, str) and value in words_of(kind):
         return kind(value), None
     if isinstance(value, DeclaredNode) or (isinstance(value, str) and value):
         return kind.TASK, value

@@ -95,7 +95,7 @@ def _value(value: Any, option: str, check: Callable[..., Any]) -> Any:
 
 def _effect(value: object) -> tuple[OnEventTimeout, str | DeclaredNode | None]:
     words = [word.value for word in OnEventTimeout if word is not OnEventTimeout.TASK]
-    if value in words:
+    if isinstance(value, str) and value in words:
         return OnEventTimeout(str(value)), None
     if isinstance(value, DeclaredNode) or (isinstance(value, str) and value):
         return OnEventTimeout.TASK, value
